@@ -1,0 +1,64 @@
+import type { Entry, NodeId } from '../core/frame.ts'
+import type { Json } from '../core/json.ts'
+import type { RollcallError, RollcallErrorCode } from '../errors.ts'
+
+/** Why a node is down here. */
+export type DownReason = 'silent' | 'refused' | 'left' | 'replaced'
+
+/** A node as this node sees it now. A frozen copy. */
+export interface NodeInfo {
+  readonly id: NodeId
+  /** The label people read; '' until the node has said it. Not unique by law. */
+  readonly name: string
+  /** True for the node that answers. */
+  readonly self: boolean
+  readonly status: 'up' | 'down'
+  /** Why it is down; undefined while up. */
+  readonly reason: DownReason | undefined
+  readonly incarnation: number
+  readonly addresses: readonly string[]
+  readonly zone: string | undefined
+  /** Version of the rollcall library it runs. */
+  readonly library: string
+  /** Entries it owns, hidden ones included, its own `$node` entry excluded. */
+  readonly entries: number
+  /** Ms since it was last heard, on this node's clock. 0 for itself. */
+  readonly silentMs: number
+}
+
+export interface EntryUpdate {
+  readonly entry: Entry<Json>
+  readonly previous: Entry<Json>
+}
+
+/** What one applied frame, one down or one up changed for readers. Lists are in the owner's write order. */
+export interface Diff {
+  readonly node: NodeId
+  readonly joins: readonly Entry<Json>[]
+  readonly leaves: readonly Entry<Json>[]
+  readonly updates: readonly EntryUpdate[]
+  /** Why entries left: their owner went down for this reason, or (undefined) removed them itself. */
+  readonly reason: DownReason | undefined
+}
+
+/** Payload by event name. All are past facts, dispatched after the state changed, in the order it changed. */
+export interface TrackerEvents {
+  /** Visible entries changed, local ones included. One event per applied frame, at most one per write batch. */
+  diff: [diff: Diff]
+  /** A node was heard for the first time, again, or in a new incarnation. Comes before the diff with its entries. */
+  node_up: [node: NodeInfo]
+  /** A node went silent past its promise and `downPeriodMs`, refused a dial, left, or was replaced. Comes after the diff that hides its entries. */
+  node_down: [node: NodeInfo, reason: DownReason]
+  /** A node that was down is forgotten. */
+  node_purged: [node: NodeInfo]
+  /** More than half of the known nodes fell silent together: the fault is likely here. */
+  isolated: [silent: number, known: number]
+  /** Two nodes with different identities use one name. The second is the one heard later. */
+  name_conflict: [older: NodeInfo, newer: NodeInfo]
+  /** A peer's frame or message was dropped whole. Counted in `tracker.rejected`. */
+  rejected: [from: NodeId, code: RollcallErrorCode, message: string]
+  /** Something is wrong between this node and a peer or a seed; retried. `where` is a node id or an address. */
+  problem: [where: string, error: RollcallError]
+  /** The node cannot go on (identity conflict). It has closed itself. Thrown as uncaught when nobody listens. */
+  error: [error: RollcallError]
+}
