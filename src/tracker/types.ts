@@ -1,9 +1,9 @@
 import type { Entry, NodeId } from '../core/frame.ts'
 import type { Json } from '../core/json.ts'
+import type { DownReason } from '../core/membership.ts'
 import type { RollcallError, RollcallErrorCode } from '../errors.ts'
 
-/** Why a node is down here. */
-export type DownReason = 'silent' | 'refused' | 'left' | 'replaced'
+export type { DownReason }
 
 /** A node as this node sees it now. A frozen copy. */
 export interface NodeInfo {

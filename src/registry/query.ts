@@ -1,0 +1,87 @@
+import { nameFault } from '../core/name.ts'
+import { argumentError, checkKeys } from './check.ts'
+import { offers, stateOf } from './instance.ts'
+import type { ServiceEntry } from './instance.ts'
+import type { Requirement, Requirements } from './requirement.ts'
+import { functionNameFault, MAX_NAME_BYTES, stateFault } from './service-fault.ts'
+import type { Balance, LookupOptions, PrereleasePolicy } from './types.ts'
+import type { SemVer } from './version.ts'
+
+/** A lookup, checked and with every default filled in. */
+export interface Query {
+  readonly name: string
+  /** As asked. Undefined: any version. */
+  readonly text: string | undefined
+  readonly requirement: Requirement
+  readonly node: string | undefined
+  readonly zone: string | undefined
+  readonly function: string | undefined
+  readonly state: string
+  readonly prerelease: PrereleasePolicy
+  readonly balance: Balance
+  /** Asked without options. */
+  readonly plain: boolean
+}
+
+/** What the registry decides for all its lookups. */
+export interface QueryContext {
+  readonly requirements: Requirements
+  readonly prerelease: PrereleasePolicy
+}
+
+export const LOOKUP_FIELDS = ['node', 'zone', 'function', 'state', 'prerelease', 'balance'] as const
+
+const POLICIES: readonly PrereleasePolicy[] = ['include', 'exclude']
+const BALANCES: readonly Balance[] = ['round-robin', 'random', 'first']
+const NO_OPTIONS: LookupOptions = Object.freeze({})
+
+/** Any version at all, which in npm's words is this. */
+const ANY_VERSION = '*'
+
+/**
+ * Throws `ROLLCALL_INVALID_ARGUMENT`, `ROLLCALL_INVALID_REQUIREMENT` or `ROLLCALL_LIMIT_EXCEEDED`, naming the
+ * value and the rule.
+ */
+export function readQuery(
+  { requirements, prerelease: byDefault }: QueryContext,
+  name: string,
+  text: string | undefined,
+  given?: LookupOptions,
+): Query {
+  checkName(name)
+  const options = given ?? NO_OPTIONS
+  checkKeys('The options', options, LOOKUP_FIELDS)
+  const { node, zone, function: fn, state = 'ready', prerelease = byDefault, balance = 'round-robin' } = options
+  const faults = {
+    node: node === undefined ? undefined : nameFault(node, MAX_NAME_BYTES),
+    zone: zone === undefined ? undefined : nameFault(zone, MAX_NAME_BYTES),
+    function: fn === undefined ? undefined : functionNameFault(fn),
+    state: state === 'any' ? undefined : stateFault(state),
+    prerelease: POLICIES.includes(prerelease) ? undefined : `must be one of ${POLICIES.join(', ')}`,
+    balance: BALANCES.includes(balance) ? undefined : `must be one of ${BALANCES.join(', ')}`,
+  }
+  for (const option of LOOKUP_FIELDS) {
+    const fault = faults[option]
+    if (fault !== undefined) throw argumentError(`The option ${option}`, options[option], fault)
+  }
+  const requirement = requirements.compile(text ?? ANY_VERSION, prerelease)
+  return { name, text, requirement, node, zone, function: fn, state, prerelease, balance, plain: given === undefined }
+}
+
+/** Throws `ROLLCALL_INVALID_ARGUMENT` for what can be no service's name. */
+export function checkName(name: string): void {
+  const fault = nameFault(name, MAX_NAME_BYTES)
+  if (fault !== undefined) throw argumentError('The name of the service', name, fault)
+}
+
+/** How far an instance gets through a query: what stops it, in the order of `LookupError`, or `eligible`. */
+export type Verdict = 'version' | 'function' | 'node' | 'state' | 'eligible'
+
+/** Pure, and the only place that says who may be returned. The zone is a preference, so it is not asked here. */
+export function judge(query: Query, entry: ServiceEntry, version: SemVer, nodeName: (node: string) => string): Verdict {
+  if (!query.requirement.matches(version)) return 'version'
+  if (query.function !== undefined && !offers(entry.meta, query.function)) return 'function'
+  if (query.node !== undefined && query.node !== entry.node && query.node !== nodeName(entry.node)) return 'node'
+  if (query.state !== 'any' && query.state !== stateOf(entry.meta)) return 'state'
+  return 'eligible'
+}

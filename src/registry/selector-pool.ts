@@ -1,0 +1,72 @@
+import type { Random } from '../tracker/ports.ts'
+import { GenerationCache } from './generation-cache.ts'
+import { readQuery } from './query.ts'
+import type { Query, QueryContext } from './query.ts'
+import { Selector } from './selector.ts'
+import type { ServiceIndex } from './service-index.ts'
+import type { LookupAnswer, LookupOptions } from './types.ts'
+
+/** Requirements per service, and sets of options per requirement, whose answers are kept. More are made anew. */
+const MAX_REQUIREMENTS = 64
+const MAX_OPTIONS = 16
+
+type Prepared = GenerationCache<string | undefined, Selector[]>
+
+/** Keeps a selector for every lookup that callers repeat, so that `lookup` costs little more than `next`. */
+export class SelectorPool {
+  readonly #index: ServiceIndex
+  readonly #random: Random
+  readonly #context: QueryContext
+  readonly #byName = new Map<string, Prepared>()
+
+  constructor(index: ServiceIndex, context: QueryContext, random: Random) {
+    this.#index = index
+    this.#context = context
+    this.#random = random
+  }
+
+  /** Throws as `readQuery`, also for a service that does not exist. */
+  lookup(name: string, requirement: string | undefined, options: LookupOptions | undefined): LookupAnswer {
+    const selectors = this.#byName.get(name)?.get(requirement)
+    if (selectors !== undefined) {
+      for (const selector of selectors) {
+        if (asksFor(selector.query, options, this.#context)) return selector.next()
+      }
+    }
+    return this.#prepare(name, requirement, options).next()
+  }
+
+  select(name: string, requirement: string | undefined, options: LookupOptions | undefined): Selector {
+    return new Selector(readQuery(this.#context, name, requirement, options), this.#index, this.#random)
+  }
+
+  /** Forgets a service that has no instance any more. */
+  drop(name: string): void {
+    this.#byName.delete(name)
+  }
+
+  #prepare(name: string, requirement: string | undefined, options: LookupOptions | undefined): Selector {
+    const selector = this.select(name, requirement, options)
+    // A name that does not exist is not remembered: callers can ask for any number of those.
+    if (this.#index.get(name) === undefined) return selector
+    let prepared = this.#byName.get(name)
+    if (prepared === undefined) this.#byName.set(name, (prepared = new GenerationCache(MAX_REQUIREMENTS)))
+    const selectors = prepared.get(requirement)
+    if (selectors === undefined || selectors.length >= MAX_OPTIONS) prepared.set(requirement, [selector])
+    else selectors.push(selector)
+    return selector
+  }
+}
+
+/** Whether options, as given, mean a query that was made of the same name and requirement. */
+function asksFor(query: Query, options: LookupOptions | undefined, { prerelease }: QueryContext): boolean {
+  if (options === undefined) return query.plain
+  return (
+    query.node === options.node &&
+    query.zone === options.zone &&
+    query.function === options.function &&
+    query.state === (options.state ?? 'ready') &&
+    query.prerelease === (options.prerelease ?? prerelease) &&
+    query.balance === (options.balance ?? 'round-robin')
+  )
+}

@@ -1,0 +1,203 @@
+import type { NodeId } from '../core/frame.ts'
+import type { JsonObject } from '../core/json.ts'
+import type { RollcallErrorCode } from '../errors.ts'
+import type { DownReason } from '../tracker/types.ts'
+
+/** States that this version knows. A later version may send others: such an instance is simply not `ready`. */
+export const INSTANCE_STATES = ['starting', 'ready', 'unready', 'draining'] as const
+
+export type InstanceState = (typeof INSTANCE_STATES)[number]
+
+/** How often a failed call is tried again, and how long to wait before each try. */
+export interface RetryOptions {
+  /** Tries after the first. 0: none. */
+  readonly limit: number
+  readonly afterMs: number
+}
+
+/** How a caller should call a function. Travels with the service, so its owner decides. */
+export interface CallOptions {
+  readonly timeoutMs: number
+  readonly retry: RetryOptions
+}
+
+/** What a function says of itself; the rest comes from its service. */
+export type FunctionSpec = Partial<CallOptions>
+
+/** What a process offers. `defineService` checks and freezes one; `registry.register` takes either. */
+export interface ServiceSpec {
+  /** Any non-empty Unicode string without control characters, at most 256 bytes. */
+  readonly name: string
+  /** A full semantic version: `2.1.0`, `2.1.0-rc.1`. */
+  readonly version: string
+  /** Where it answers: a URL, or `host:port`. */
+  readonly address?: string | undefined
+  /** `name/arity` → how to call it. What a function leaves out is taken from `timeoutMs` and `retry` below. */
+  readonly functions?: Readonly<Record<string, FunctionSpec>> | undefined
+  /** For every function that has none of its own. Default 5,000, the timeout of an OTP call. */
+  readonly timeoutMs?: number | undefined
+  /** For every function that has none of its own. Default: never tried again. */
+  readonly retry?: RetryOptions | undefined
+  /** Anything JSON carries unchanged. */
+  readonly metadata?: JsonObject | undefined
+  /** Default: the zone of the node. */
+  readonly zone?: string | undefined
+  /** Share of the load, at least 0. Default 1. */
+  readonly weight?: number | undefined
+  /** Default `ready`. Only ready instances are returned, unless a lookup asks for others. */
+  readonly state?: InstanceState | undefined
+  /** Name → state of what the instance can do. Carried with it. */
+  readonly capabilities?: Readonly<Record<string, string>> | undefined
+}
+
+/** What may change while registered. `undefined` takes a field back to its default. */
+export type ServicePatch = Omit<ServiceSpec, 'name' | 'version'>
+
+/** A checked service with every default filled in. Deep-frozen. */
+export interface ServiceDefinition {
+  readonly name: string
+  readonly version: string
+  readonly address: string | undefined
+  /** `name/arity` → how to call it, complete. */
+  readonly functions: Readonly<Record<string, CallOptions>>
+  /** For functions that it does not list. */
+  readonly timeoutMs: number
+  readonly retry: RetryOptions
+  readonly metadata: JsonObject
+  readonly zone: string | undefined
+  readonly weight: number
+  readonly state: InstanceState
+  readonly capabilities: Readonly<Record<string, string>>
+}
+
+/** One registered service on one node, as this node sees it. Deep-frozen plain data; a change makes a new one. */
+export interface Instance extends Omit<ServiceDefinition, 'state'> {
+  /** Unique in the cluster, and the same over all changes of the instance. */
+  readonly id: string
+  readonly node: NodeId
+  /** The label of the node; '' until the node has said it. */
+  readonly nodeName: string
+  /** One of `INSTANCE_STATES`, or one of a later version. */
+  readonly state: InstanceState | (string & {})
+  /** When it was registered: ms since the epoch, on the wall clock of its node. */
+  readonly since: number
+}
+
+/**
+ * Why a lookup found nothing, in the order in which it is looked for:
+ * - `noservice`: no instance of that name on any node that is up
+ * - `noversion`: instances, but none in a version that matches
+ * - `nofunction`: a version matches, but none of its instances offers the function asked for
+ * - `noinstance`: all of that, but none on the node, or none in the state, asked for (by default: none is ready)
+ */
+export type LookupError = 'noservice' | 'noversion' | 'nofunction' | 'noinstance'
+
+export interface LookupHit {
+  readonly ok: true
+  readonly service: Instance
+}
+
+export interface LookupMiss {
+  readonly ok: false
+  readonly error: LookupError
+}
+
+/** The answer of `lookup` and of a selector's `next`. Frozen and shared: asking allocates nothing. */
+export type LookupAnswer = LookupHit | LookupMiss
+
+/** Whether a range that names no pre-release may be answered by one. `exclude` is npm's rule. */
+export type PrereleasePolicy = 'include' | 'exclude'
+
+/** How the instances that share the highest matching version take turns. */
+export type Balance = 'round-robin' | 'random' | 'first'
+
+/** Which instances may be returned at all. */
+export interface FilterOptions {
+  /** Only on this node, by id or by name. */
+  readonly node?: string | undefined
+  /** Only instances that offer this function, as `name/arity`. */
+  readonly function?: string | undefined
+  /** Only in this state; `any` for all. Default `ready`. */
+  readonly state?: InstanceState | 'any' | undefined
+  /** Default: the `prerelease` of the registry. */
+  readonly prerelease?: PrereleasePolicy | undefined
+}
+
+export interface LookupOptions extends FilterOptions {
+  /** Prefers instances of this zone; falls back to all when there is none. The version comes before the zone. */
+  readonly zone?: string | undefined
+  /**
+   * Default `round-robin`. `first`: always the one that this node has known longest, which puts all
+   * load on one instance.
+   */
+  readonly balance?: Balance | undefined
+}
+
+export interface WaitOptions extends LookupOptions {
+  readonly signal?: AbortSignal | undefined
+  /** Default: none, it waits until found, aborted or closed. */
+  readonly timeoutMs?: number | undefined
+}
+
+/** A prepared lookup. Follows every change of the registry. */
+export interface ServiceSelector {
+  /** The same answers as `lookup`, faster. Nothing is allocated. */
+  next(): LookupAnswer
+}
+
+/** Why an instance is or is not returned. All but `returned` say what keeps it out. */
+export type ExplainReason =
+  /** One of those that lookups take turns over. */
+  | 'returned'
+  /** Its version does not match. */
+  | 'version'
+  /** It does not offer the function. */
+  | 'function'
+  /** It is on another node. */
+  | 'node'
+  /** It is in another state. */
+  | 'state'
+  /** It matches, and an instance of a higher version does too. */
+  | 'older'
+  /** It matches, and an instance in the preferred zone does too. */
+  | 'zone'
+  /** Its node published something that is not a service. */
+  | 'invalid'
+
+export interface Explanation {
+  /** Undefined for `invalid`: there is no instance to show. */
+  readonly instance: Instance | undefined
+  readonly node: NodeId
+  readonly returned: boolean
+  readonly reason: ExplainReason
+  /** The reason in words. */
+  readonly text: string
+}
+
+/** Why an instance is gone. `invalid`: its node replaced it by something that is not a service. */
+export type ServiceDownReason = 'unregistered' | 'invalid' | DownReason
+
+/** Payload by event name. Per instance `up`, then any `changed`, then `down`, each once. */
+export interface RegistryEvents {
+  /** An instance can be seen, in whatever state. */
+  service_up: [event: { readonly instance: Instance }]
+  service_down: [event: { readonly instance: Instance; readonly reason: ServiceDownReason }]
+  service_changed: [event: { readonly instance: Instance; readonly previous: Instance }]
+  /** A node published something that is not a service. Counted in `registry.rejected`. */
+  service_rejected: [event: RejectedService]
+}
+
+export interface RejectedService {
+  readonly node: NodeId
+  readonly name: string
+  readonly code: RollcallErrorCode
+  readonly message: string
+}
+
+/** Where log lines go. `console` and a pino logger are ones. */
+export interface Logger {
+  debug(message: string): void
+  info(message: string): void
+  warn(message: string): void
+  error(message: string): void
+}

@@ -1,0 +1,100 @@
+import type { Frame } from '../core/frame.ts'
+import type { Json } from '../core/json.ts'
+import type { Writer } from '../core/writer.ts'
+import { encodeBeat } from '../wire/gossip.ts'
+import { heartbeatPeriods, type ResolvedTrackerOptions } from './options.ts'
+import type { Timer } from './ports.ts'
+
+/**
+ * What this node says on the gossip topic, and when: writes with the next tick (`flush: 'period'`) or turn
+ * (`'eager'`), and heartbeats. After a write heartbeats come 1, 2, 4, … periods apart up to the idle pace, so
+ * that a lost frame is noticed soon, at no cost to a node that is idle.
+ */
+export class Beater {
+  readonly #options: ResolvedTrackerOptions
+  readonly #writer: Writer<Json>
+  readonly #idlePeriods: number
+  #beat = 0
+  /** Periods until the next heartbeat is due, and how many it was last time. */
+  #quiet = 0
+  #pace = 1
+  #flushTimer: Timer | undefined
+  #flushedAt = -Infinity
+  #over = false
+
+  constructor(options: ResolvedTrackerOptions, writer: Writer<Json>) {
+    this.#options = options
+    this.#writer = writer
+    this.#idlePeriods = heartbeatPeriods(options)
+  }
+
+  /** Number of the newest beat of this incarnation. */
+  get beat(): number {
+    return this.#beat
+  }
+
+  /** The next beat comes within this many ms. */
+  get promiseMs(): number {
+    return this.#idlePeriods * this.#options.broadcastPeriodMs
+  }
+
+  /** Once every broadcast period. */
+  tick(): void {
+    if (this.#writer.pending) {
+      this.#flush()
+      return
+    }
+    this.#quiet--
+    if (this.#quiet > 0) return
+    this.#pace = Math.min(2 * this.#pace, this.#idlePeriods)
+    this.#quiet = this.#pace
+    void this.#publish(this.#writer.take(), false)
+  }
+
+  /** There is something to send. */
+  wrote(): void {
+    if (this.#options.flush !== 'eager' || this.#flushTimer !== undefined || this.#over) return
+    const { clock, flushIntervalMs } = this.#options
+    const waitMs = Math.max(0, this.#flushedAt + flushIntervalMs - clock.now())
+    this.#flushTimer = clock.setTimer(() => {
+      this.#flushTimer = undefined
+      if (this.#writer.pending) this.#flush()
+    }, waitMs)
+  }
+
+  /** A new incarnation begins: its beats count from 1. */
+  reborn(): void {
+    this.#beat = 0
+    this.#flush()
+  }
+
+  /** The last word. Resolves once it was handed to the neighbours; nothing is sent after it. */
+  async leave(): Promise<void> {
+    this.stop()
+    const head = this.#writer.version
+    await this.#publish({ incarnation: this.#writer.incarnation, from: head, to: head, writes: [] }, true)
+  }
+
+  stop(): void {
+    this.#over = true
+    this.#flushTimer?.cancel()
+    this.#flushTimer = undefined
+  }
+
+  #flush(): void {
+    this.#flushedAt = this.#options.clock.now()
+    this.#pace = 1
+    this.#quiet = 1
+    void this.#publish(this.#writer.take(), false)
+  }
+
+  async #publish(frame: Frame<Json>, left: boolean): Promise<void> {
+    this.#beat++
+    const beat = { ...frame, beat: this.#beat, promiseMs: this.promiseMs, left }
+    // A frame too big for gossip is only announced: the others see the gap and pull it by a sync.
+    const bytes =
+      encodeBeat(beat, this.#options.maxFrameBytes) ??
+      encodeBeat({ ...beat, from: frame.to, writes: [] }, this.#options.maxFrameBytes)
+    if (bytes !== undefined) await this.#options.transport.publish(bytes)
+  }
+}

@@ -1,0 +1,340 @@
+import type { Beat, Frame, Head, NodeId } from '../core/frame.ts'
+import type { Json } from '../core/json.ts'
+import type { Sign } from '../core/liveness.ts'
+import { Membership, type DownReason, type Member } from '../core/membership.ts'
+import { NO_HEAD, type Change } from '../core/owner-state.ts'
+import type { Replica } from '../core/replica.ts'
+import type { RollcallErrorCode } from '../errors.ts'
+import type { HeadInfo, Left, Want } from '../wire/sync-message.ts'
+import { Directory } from './directory.ts'
+import { NODE_TOPIC } from './node-entry.ts'
+import type { ResolvedTrackerOptions } from './options.ts'
+import type { NodeInfo, TrackerEvents } from './types.ts'
+
+/** Tells listeners of a fact, after the state has changed. */
+export type Report = <Event extends keyof TrackerEvents>(
+  event: Event,
+  ...payload: TrackerEvents[Event]
+) => void
+
+/** What the roster asks of the rest of its tracker. */
+export interface RosterPorts {
+  readonly report: Report
+  /** The owner's state here is behind what the owner claims; `via` has just shown to know more. */
+  readonly behind: (owner: NodeId, via: NodeId) => void
+  /** A peer has met this node's own id in a later life than this one (refute). */
+  readonly metSelf: (incarnation: number) => void
+  /** This node's own pulse. */
+  readonly self: () => { readonly beat: number; readonly promiseMs: number }
+}
+
+/**
+ * Who is in the cluster and what each has said, as seen from here: it takes in beats, heads and frames of
+ * others, decides with `core`, changes the replica, and reports what readers see change.
+ */
+export class Roster {
+  readonly #options: ResolvedTrackerOptions
+  readonly #replica: Replica<Json>
+  readonly #ports: RosterPorts
+  readonly #membership: Membership
+  readonly #directory = new Directory()
+  #isolated = false
+
+  constructor(options: ResolvedTrackerOptions, replica: Replica<Json>, ports: RosterPorts) {
+    this.#options = options
+    this.#replica = replica
+    this.#ports = ports
+    this.#membership = new Membership({ ...options, settlePeriodMs: options.broadcastPeriodMs })
+  }
+
+  get #selfId(): NodeId {
+    return this.#options.transport.id
+  }
+
+  get #now(): number {
+    return this.#options.clock.now()
+  }
+
+  /** This node and every node known here, joining ones excluded. */
+  nodes(): NodeInfo[] {
+    const infos = [this.#selfInfo()]
+    for (const member of this.#membership.all())
+      if (member.status !== 'joining') infos.push(this.#info(member))
+    return infos
+  }
+
+  /** Takes in a beat that `owner` signed and `via` delivered. */
+  hear(owner: NodeId, via: NodeId, beat: Beat<Json>): void {
+    if (owner === this.#selfId) return
+    const { incarnation, promiseMs } = beat
+    if (beat.left) {
+      this.#leave(owner, incarnation)
+      return
+    }
+    const sign = { incarnation, beat: beat.beat, promiseMs, heardAt: this.#now, direct: owner === via }
+    if (!this.#sense(owner, sign)) return
+    this.#membership.claim(owner, incarnation, beat.to)
+    this.#join(owner, via, beat)
+  }
+
+  /** Takes in a frame that a peer sent in a sync. The heads that came before it told of its owner's life. */
+  learn(owner: NodeId, via: NodeId, frame: Frame<Json>): void {
+    if (this.#membership.get(owner)?.pulse.incarnation === frame.incarnation) this.#join(owner, via, frame)
+  }
+
+  /** What this node can tell a peer of: itself and every owner that is up here. The dead do not count. */
+  heads(): HeadInfo[] {
+    const heads = [{ owner: this.#selfId, ...this.#headOf(this.#selfId), ...this.#ports.self(), silentMs: 0 }]
+    for (const { node, status, pulse } of this.#membership.all()) {
+      if (status !== 'up') continue
+      const { beat, promiseMs, heardAt } = pulse
+      heads.push({ owner: node, ...this.#headOf(node), beat, promiseMs, silentMs: this.#now - heardAt })
+    }
+    return heads
+  }
+
+  /** Takes in what `peer` can tell of. Returns what is wanted of it, and what it does not know to be over. */
+  compare(peer: NodeId, heads: readonly HeadInfo[]): { readonly wants: Want[]; readonly left: Left[] } {
+    const wants: Want[] = []
+    const left: Left[] = []
+    for (const { owner, incarnation, version, beat, promiseMs, silentMs } of heads) {
+      if (owner === this.#selfId) {
+        if (incarnation > this.#headOf(owner).incarnation) this.#ports.metSelf(incarnation)
+        continue
+      }
+      if (this.#membership.hasLeft(owner, incarnation)) {
+        left.push({ owner, incarnation })
+        continue
+      }
+      const sign = { incarnation, beat, promiseMs, heardAt: this.#now - silentMs, direct: owner === peer }
+      if (!this.#sense(owner, sign)) continue
+      const held = this.#headOf(owner)
+      if (held.incarnation !== incarnation || held.version < version) wants.push({ owner, ...held })
+      this.#raise(owner)
+    }
+    return { wants, left }
+  }
+
+  /** A peer knows that these incarnations left. */
+  meetLeft(left: readonly Left[]): void {
+    for (const { owner, incarnation } of left) {
+      if (owner !== this.#selfId) this.#leave(owner, incarnation)
+      else if (incarnation >= this.#headOf(owner).incarnation) this.#ports.metSelf(incarnation)
+    }
+  }
+
+  /** The frame a peer wants, if its owner is up here; undefined otherwise. */
+  answer({ owner, incarnation, version }: Want): Frame<Json> | undefined {
+    if (owner !== this.#selfId && this.#membership.get(owner)?.status !== 'up') return undefined
+    return this.#replica.state(owner)?.since({ incarnation, version })
+  }
+
+  /** True while the replica lacks writes that the owner itself has claimed. */
+  isBehind(owner: NodeId): boolean {
+    const member = this.#membership.get(owner)
+    if (member === undefined) return false
+    const held = this.#headOf(owner)
+    return held.incarnation !== member.pulse.incarnation || held.version < member.latest
+  }
+
+  /** A dial to the node was refused: it is dead. */
+  refuse(node: NodeId): void {
+    const member = this.#membership.get(node)
+    if (member !== undefined && this.#membership.refuse(node, this.#now)) this.#lower(member, 'refused')
+  }
+
+  /** Judges every silence. `lateMs`: how much of it was this node's own stall. */
+  judge(lateMs: number): void {
+    if (lateMs > 0) this.#membership.forgive(lateMs, this.#now)
+    const { down, purged } = this.#membership.judge(this.#now)
+    for (const node of down) {
+      const member = this.#membership.get(node) ?? purged.find((gone) => gone.node === node)
+      if (member !== undefined) this.#lower(member, 'silent')
+    }
+    for (const member of purged) this.#forget(member, member.reason ?? 'silent')
+    this.#judgeIsolation()
+  }
+
+  /** Follows changes of this node's own entry and reports them with the rest. */
+  reportOwn(change: Change<Json>): void {
+    this.#readFacts(this.#selfId, change)
+    this.#reportDiff(this.#selfId, change)
+  }
+
+  /** Reports a new life of this node: the same entries, gone and back. */
+  reportReborn({ joins, leaves }: Change<Json>): void {
+    this.#reportDiff(this.#selfId, { leaves, reason: 'replaced' })
+    this.#reportDiff(this.#selfId, { joins })
+  }
+
+  /** False when the sign comes from a life that is over, or there is no room: nothing of its sender counts then. */
+  #sense(owner: NodeId, sign: Sign): boolean {
+    const sensed = this.#membership.sense(owner, sign, this.#now)
+    switch (sensed.kind) {
+      case 'over':
+        return false
+      case 'full':
+        this.#reject(owner, 'ROLLCALL_FRAME_LIMIT', `more than maxNodes (${this.#options.maxNodes}) nodes`)
+        return false
+      case 'restarted':
+        // C12: all of the old life goes before anything of the new one comes.
+        if (sensed.was.status === 'up') this.#lower(sensed.was, 'replaced')
+        this.#replica.forget(owner)
+        this.#directory.delete(owner)
+        return true
+      case 'new':
+      case 'fresh':
+      case 'same':
+        return true
+    }
+  }
+
+  #join(owner: NodeId, via: NodeId, frame: Frame<Json>): void {
+    const size = this.#replica.state(owner)?.sizeAfter(frame) ?? frame.writes.length
+    const { maxEntriesPerNode } = this.#options
+    // Its `$node` entry is not the application's, so it does not count.
+    if (size > maxEntriesPerNode + 1) {
+      this.#reject(owner, 'ROLLCALL_FRAME_LIMIT', `${size} entries, the limit is ${maxEntriesPerNode}`)
+      return
+    }
+    const received = this.#replica.receive(owner, frame)
+    if (received.kind === 'gap') this.#ports.behind(owner, via)
+    if (received.kind === 'applied') {
+      this.#readFacts(owner, received.change)
+      if (this.#replica.isVisible(owner)) this.#reportDiff(owner, received.change)
+    }
+    this.#raise(owner)
+  }
+
+  /** Shows an owner that is alive and whose state is whole: one up, with everything it has. */
+  #raise(owner: NodeId): void {
+    if (!this.#membership.raise(owner, this.#replica.head(owner), this.#now)) {
+      return
+    }
+    this.#claimAddresses(owner)
+    const joins = this.#replica.show(owner)
+    const info = this.#infoOf(owner)
+    if (info !== undefined) this.#ports.report('node_up', info)
+    this.#reportDiff(owner, { joins })
+    this.#checkName(owner)
+  }
+
+  /** Hides an owner that was up. */
+  #lower(member: Member, reason: DownReason): void {
+    const leaves = this.#replica.hide(member.node)
+    this.#reportDiff(member.node, { leaves, reason })
+    this.#ports.report('node_down', this.#info({ ...member, status: 'down', reason }), reason)
+  }
+
+  #leave(owner: NodeId, incarnation: number): void {
+    const member = this.#membership.leave(owner, incarnation)
+    if (member === undefined) return
+    if (member.status === 'up') this.#lower(member, 'left')
+    this.#forget(member, 'left')
+  }
+
+  #forget(member: Member, reason: DownReason): void {
+    const info = this.#info({ ...member, status: 'down', reason })
+    this.#replica.forget(member.node)
+    this.#directory.delete(member.node)
+    this.#options.transport.forget(member.node)
+    if (member.status !== 'joining') this.#ports.report('node_purged', info)
+  }
+
+  /** C12: two processes cannot listen at one address, so a node there that we are not connected to is gone. */
+  #claimAddresses(owner: NodeId): void {
+    for (const former of this.#directory.claimAddresses(owner)) {
+      const member = this.#membership.get(former)
+      if (member?.status !== 'up' || this.#options.transport.neighbours().includes(former)) continue
+      if (this.#membership.replace(former, this.#now)) this.#lower(member, 'replaced')
+    }
+  }
+
+  /** C40: both are kept. An older one whose process is gone is found out by a dial. */
+  #checkName(owner: NodeId): void {
+    const { name } = this.#directory.get(owner)
+    for (const { node } of this.#replica.getByKey(NODE_TOPIC, name)) {
+      if (node === owner) continue
+      const older = this.#infoOf(node)
+      const newer = this.#infoOf(owner)
+      if (older === undefined || newer === undefined) continue
+      this.#ports.report('name_conflict', older, newer)
+      if (node !== this.#selfId) void this.#verify(node)
+    }
+  }
+
+  async #verify(node: NodeId): Promise<void> {
+    if ((await this.#options.transport.probe(node)) === 'refused') this.refuse(node)
+  }
+
+  #judgeIsolation(): void {
+    const known = this.#membership.size
+    const { silent, together } = this.#membership.silence(this.#now)
+    if (!this.#isolated && together > known / 2) {
+      this.#isolated = true
+      this.#ports.report('isolated', silent, known)
+    } else if (silent <= known / 2) {
+      this.#isolated = false
+    }
+  }
+
+  #readFacts(owner: NodeId, { joins, updates }: Change<Json>): void {
+    for (const entry of [...joins, ...updates.map((update) => update.entry)]) {
+      const facts = this.#directory.read(entry)
+      if (facts === undefined || owner === this.#selfId) continue
+      this.#options.transport.learn(owner, facts.addresses)
+      if (this.#replica.isVisible(owner)) this.#claimAddresses(owner)
+    }
+  }
+
+  #headOf(owner: NodeId): Head {
+    return this.#replica.head(owner) ?? NO_HEAD
+  }
+
+  #infoOf(node: NodeId): NodeInfo | undefined {
+    if (node === this.#selfId) return this.#selfInfo()
+    const member = this.#membership.get(node)
+    return member === undefined ? undefined : this.#info(member)
+  }
+
+  #selfInfo(): NodeInfo {
+    const id = this.#selfId
+    const { incarnation } = this.#headOf(id)
+    return this.#describe(id, { self: true, status: 'up', reason: undefined, incarnation, silentMs: 0 })
+  }
+
+  #info({ node, status, reason, pulse }: Member): NodeInfo {
+    return this.#describe(node, {
+      self: false,
+      status: status === 'up' ? 'up' : 'down',
+      reason,
+      incarnation: pulse.incarnation,
+      silentMs: this.#now - pulse.heardAt,
+    })
+  }
+
+  #describe(
+    id: NodeId,
+    life: Pick<NodeInfo, 'self' | 'status' | 'reason' | 'incarnation' | 'silentMs'>,
+  ): NodeInfo {
+    const entries = Math.max(0, (this.#replica.state(id)?.entries.size ?? 0) - 1)
+    return Object.freeze({ id, ...this.#directory.get(id), ...life, entries })
+  }
+
+  #reportDiff(
+    node: NodeId,
+    {
+      joins = [],
+      leaves = [],
+      updates = [],
+      reason,
+    }: Partial<Change<Json>> & { readonly reason?: DownReason },
+  ): void {
+    if (joins.length === 0 && leaves.length === 0 && updates.length === 0) return
+    this.#ports.report('diff', Object.freeze({ node, joins, leaves, updates, reason }))
+  }
+
+  #reject(from: NodeId, code: RollcallErrorCode, message: string): void {
+    this.#ports.report('rejected', from, code, message)
+  }
+}

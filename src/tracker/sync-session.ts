@@ -1,0 +1,185 @@
+import type { Frame, NodeId } from '../core/frame.ts'
+import type { Json } from '../core/json.ts'
+import { RollcallError } from '../errors.ts'
+import { ChunkAssembler } from '../wire/chunk-assembler.ts'
+import type { WireLimits } from '../wire/limits.ts'
+import { encodeChunks, encodeHeads, encodeWants } from '../wire/split.ts'
+import { decodeSyncMessage, encodeSyncMessage } from '../wire/sync-message.ts'
+import type { ChunkMessage, HeadInfo, Left, SyncMessage, Want } from '../wire/sync-message.ts'
+import type { Channel } from './ports.ts'
+
+/**
+ * Size at which lists and frames are cut, bytes. At 128 KiB encoding or decoding one message takes 2 ms or so, which
+ * is all that a sync adds to a turn of the event loop; the limit on what is accepted is `maxSyncChunkBytes`.
+ */
+const CHUNK_BYTES = 128 * 1024
+
+/** What a sync reads from and writes to: the roster, seen from one peer. */
+export interface SyncSource {
+  /** What this node can tell of. */
+  heads(): readonly HeadInfo[]
+  /** Takes in what the peer can tell of. Returns what to ask of it, and what it does not know to be over. */
+  compare(heads: readonly HeadInfo[]): { readonly wants: readonly Want[]; readonly left: readonly Left[] }
+  meetLeft(left: readonly Left[]): void
+  /** What the peer lacks of an owner; undefined when this node has nothing to tell. */
+  answer(want: Want): Frame<Json> | undefined
+  /** A whole frame came. */
+  learn(owner: NodeId, frame: Frame<Json>): void
+  /** A message of a later protocol came and was passed over. */
+  unknown(error: RollcallError): void
+  /** Resolves in a later turn of the event loop. */
+  turn(): Promise<void>
+}
+
+/**
+ * One sync over one channel, the same on both sides: heads, then wants, then the frames that were wanted, then
+ * done; reading and writing go on at once, so neither side waits for the other to read.
+ */
+export class SyncSession {
+  readonly #channel: Channel
+  readonly #source: SyncSource
+  readonly #limits: WireLimits
+  readonly #maxItems: number
+  readonly #assembler: ChunkAssembler
+  readonly #asked = new Set<NodeId>()
+  readonly #heads = new Part<HeadInfo>()
+  readonly #wants = new Part<Want>()
+  #offered: ReadonlySet<NodeId> = new Set()
+
+  /** @param maxItems - heads and wants accepted from the peer: no more than there may be nodes. */
+  constructor(channel: Channel, source: SyncSource, limits: WireLimits, maxItems: number) {
+    this.#channel = channel
+    this.#source = source
+    this.#limits = limits
+    this.#maxItems = maxItems
+    this.#assembler = new ChunkAssembler(limits)
+  }
+
+  /** Resolves when both sides are done. Rejects with what broke it off; the channel is closed either way. */
+  async run(): Promise<void> {
+    try {
+      await Promise.all([this.#write(), this.#read()])
+      await this.#channel.close()
+    } catch (error) {
+      const reason = error instanceof Error ? error : new Error(String(error))
+      this.#channel.abort(reason)
+      throw reason
+    }
+  }
+
+  async #write(): Promise<void> {
+    const heads = this.#source.heads()
+    this.#offered = new Set(heads.map((head) => head.owner))
+    for (const bytes of encodeHeads(heads, CHUNK_BYTES)) await this.#channel.send(bytes)
+
+    const { wants, left } = this.#source.compare(await this.#heads.whole)
+    for (const { owner } of wants) this.#asked.add(owner)
+    for (const bytes of encodeWants(wants, left, CHUNK_BYTES)) await this.#channel.send(bytes)
+
+    for (const want of await this.#wants.whole) {
+      const frame = this.#offered.has(want.owner) ? this.#source.answer(want) : undefined
+      if (frame === undefined || frame.from === frame.to) continue
+      for (const bytes of encodeChunks(want.owner, frame, CHUNK_BYTES)) {
+        await this.#channel.send(bytes)
+        await this.#source.turn()
+      }
+    }
+    await this.#channel.send(encodeSyncMessage({ kind: 'done' }))
+  }
+
+  async #read(): Promise<void> {
+    try {
+      for await (const bytes of this.#channel.messages) {
+        const message = this.#decode(bytes)
+        if (message === undefined) continue
+        if (message.kind === 'done') {
+          this.#end()
+          return
+        }
+        this.#take(message, bytes.length)
+        if (message.kind === 'chunk') await this.#source.turn()
+      }
+      throw new RollcallError('ROLLCALL_SYNC_FAILED', 'the peer closed the channel before it was done')
+    } catch (error) {
+      this.#heads.fail(error)
+      this.#wants.fail(error)
+      throw error
+    }
+  }
+
+  /** Undefined for a kind that only a later protocol knows. */
+  #decode(bytes: Uint8Array): SyncMessage | undefined {
+    try {
+      return decodeSyncMessage(bytes, this.#limits)
+    } catch (error) {
+      if (!(error instanceof RollcallError) || error.code !== 'ROLLCALL_MESSAGE_UNKNOWN') throw error
+      this.#source.unknown(error)
+      return undefined
+    }
+  }
+
+  #take(message: Exclude<SyncMessage, { kind: 'done' }>, bytes: number): void {
+    switch (message.kind) {
+      case 'heads':
+        this.#heads.add(message.heads, message.more, this.#maxItems)
+        return
+      case 'wants':
+        if (!this.#heads.isWhole) throw outOfOrder('wants before heads')
+        this.#source.meetLeft(message.left)
+        this.#wants.add(message.wants, message.more, this.#maxItems)
+        return
+      case 'chunk':
+        this.#takeChunk(message, bytes)
+    }
+  }
+
+  #takeChunk(chunk: ChunkMessage, bytes: number): void {
+    if (!this.#wants.isWhole) throw outOfOrder('a frame before wants')
+    if (!this.#asked.has(chunk.owner)) throw outOfOrder(`a frame of ${chunk.owner}, which was not asked for`)
+    const assembled = this.#assembler.add(chunk, bytes)
+    if (assembled === undefined) return
+    this.#asked.delete(assembled.owner)
+    this.#source.learn(assembled.owner, assembled.frame)
+  }
+
+  #end(): void {
+    if (!this.#wants.isWhole) throw outOfOrder('done before wants')
+    if (this.#assembler.isPending) throw outOfOrder('done amid a frame')
+  }
+}
+
+/** A list that comes in parts. */
+class Part<T> {
+  readonly #items: T[] = []
+  #settle: { resolve: (items: readonly T[]) => void; reject: (error: unknown) => void } | undefined
+  /** Resolves once the last part is in. */
+  readonly whole: Promise<readonly T[]>
+  isWhole = false
+
+  constructor() {
+    this.whole = new Promise<readonly T[]>((resolve, reject) => {
+      this.#settle = { resolve, reject }
+    })
+    // The writer may have failed before it waits for this.
+    this.whole.catch(() => undefined)
+  }
+
+  add(items: readonly T[], more: boolean, limit: number): void {
+    if (this.isWhole) throw outOfOrder('a second list')
+    if (items.length === 0 && more) throw outOfOrder('an empty part that is not the last')
+    if (this.#items.length + items.length > limit) {
+      throw new RollcallError('ROLLCALL_FRAME_LIMIT', `a list of more than ${limit} nodes`)
+    }
+    for (const item of items) this.#items.push(item)
+    if (more) return
+    this.isWhole = true
+    this.#settle?.resolve(this.#items)
+  }
+
+  fail(error: unknown): void {
+    this.#settle?.reject(error)
+  }
+}
+
+const outOfOrder = (what: string): RollcallError =>
+  new RollcallError('ROLLCALL_FRAME_INVALID', `in a sync: ${what}`)

@@ -1,0 +1,316 @@
+import type { NodeId } from '../core/frame.ts'
+import { RollcallError, type RollcallErrorCode } from '../errors.ts'
+import type { HeadInfo, Want } from '../wire/sync-message.ts'
+import { wireLimits, type ResolvedTrackerOptions } from './options.ts'
+import type { Channel, Timer } from './ports.ts'
+import type { Report, Roster } from './roster.ts'
+import { SyncSession, type SyncSource } from './sync-session.ts'
+
+/** Longest wait before a gap is pulled, ms: a random part of it keeps all who saw the gap from asking at once. */
+const PULL_DELAY_MS = 50
+/** Most time between two tries to close the same gap, ms. */
+const MAX_PULL_BACKOFF_MS = 30_000
+/** The node with the higher id begins a sync only if the other has not done so for this long after they connected, ms. */
+const CONNECT_PATIENCE_MS = 1_000
+/** Peers' syncs that wait for a place; more are hung up, and try again. */
+const MAX_WAITING = 256
+
+/** What a peer did, not the network: its message is reported as rejected. */
+const PEER_FAULTS: readonly RollcallErrorCode[] = [
+  'ROLLCALL_FRAME_INVALID',
+  'ROLLCALL_FRAME_LIMIT',
+  'ROLLCALL_FRAME_FORGED',
+]
+
+interface Gap {
+  readonly via: NodeId
+  tries: number
+  dueAt: number
+}
+
+interface Fetch {
+  readonly session: SyncSession
+  readonly version: number
+  readonly incarnation: number
+}
+
+/**
+ * When to sync and with whom: at connect, on a gap, and now and then with a random neighbour. At most one
+ * sync per peer and `maxConcurrentSyncs` in all are begun here; no owner is fetched from two peers at once.
+ */
+export class Syncer {
+  readonly #options: ResolvedTrackerOptions
+  readonly #roster: Roster
+  readonly #report: Report
+  readonly #abort = new AbortController()
+  /** Peers to sync with when there is a place. */
+  readonly #due = new Set<NodeId>()
+  readonly #gaps = new Map<NodeId, Gap>()
+  readonly #fetching = new Map<NodeId, Fetch>()
+  readonly #outgoing = new Set<NodeId>()
+  readonly #waiting: (() => void)[] = []
+  readonly #timers = new Set<Timer>()
+  readonly #patience = new Map<NodeId, Timer>()
+  #incoming = 0
+  #retrying = false
+  #pullTimer: Timer | undefined
+  #nextSyncAt: number
+
+  constructor(options: ResolvedTrackerOptions, roster: Roster, report: Report) {
+    this.#options = options
+    this.#roster = roster
+    this.#report = report
+    this.#nextSyncAt = this.#now + options.random.next() * options.syncPeriodMs
+  }
+
+  get #now(): number {
+    return this.#options.clock.now()
+  }
+
+  /** A newcomer has the full registry at once, not after a heartbeat. The lower id begins, so that only one does. */
+  connected(peer: NodeId): void {
+    if (this.#options.transport.id < peer) this.#begin(peer)
+    else {
+      const timer = this.#options.clock.setTimer(() => {
+        this.#patience.delete(peer)
+        this.#begin(peer)
+      }, CONNECT_PATIENCE_MS)
+      this.#patience.set(peer, timer)
+    }
+  }
+
+  disconnected(peer: NodeId): void {
+    this.#due.delete(peer)
+    this.#relax(peer)
+  }
+
+  /** An owner's state is behind what the owner claims, and `via` knows more. */
+  behind(owner: NodeId, via: NodeId): void {
+    if (this.#gaps.has(owner)) return
+    this.#gaps.set(owner, { via, tries: 0, dueAt: this.#now + this.#options.random.next() * PULL_DELAY_MS })
+    this.#schedulePull()
+  }
+
+  /** The regular sync, if it is time. */
+  tick(): void {
+    if (this.#now < this.#nextSyncAt) return
+    this.#nextSyncAt = this.#now + this.#options.syncPeriodMs
+    const peer = this.#anyNeighbour()
+    if (peer !== undefined) this.#begin(peer)
+  }
+
+  /** A peer began a sync. */
+  async incoming(peer: NodeId, channel: Channel): Promise<void> {
+    if (this.#waiting.length >= MAX_WAITING) {
+      channel.abort(new RollcallError('ROLLCALL_SYNC_FAILED', 'too many syncs wait already'))
+      return
+    }
+    while (this.#incoming >= this.#options.maxConcurrentSyncs) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    }
+    this.#incoming++
+    await this.#run(peer, channel)
+    this.#incoming--
+    this.#waiting.shift()?.()
+  }
+
+  close(): void {
+    this.#abort.abort()
+    this.#pullTimer?.cancel()
+    for (const timer of [...this.#timers, ...this.#patience.values()]) timer.cancel()
+    this.#due.clear()
+    this.#gaps.clear()
+  }
+
+  #begin(peer: NodeId): void {
+    this.#due.add(peer)
+    this.#pump()
+  }
+
+  #pump(): void {
+    if (this.#abort.signal.aborted) return
+    for (const peer of this.#due) {
+      if (this.#outgoing.size >= this.#options.maxConcurrentSyncs) return
+      if (this.#outgoing.has(peer)) continue
+      this.#due.delete(peer)
+      this.#relax(peer)
+      void this.#outward(peer)
+    }
+  }
+
+  async #outward(peer: NodeId): Promise<void> {
+    this.#outgoing.add(peer)
+    try {
+      const channel = await this.#options.transport.openSync(peer, this.#abort.signal)
+      await this.#run(peer, channel)
+    } catch (error) {
+      this.#failed(peer, error)
+    }
+    this.#outgoing.delete(peer)
+    this.#pump()
+  }
+
+  /** Runs one sync to its end, watched for progress. Never rejects. */
+  async #run(peer: NodeId, channel: Channel): Promise<void> {
+    if (this.#abort.signal.aborted) {
+      channel.abort(closing())
+      return
+    }
+    this.#relax(peer)
+    const watched = this.#watch(channel)
+    const session: SyncSession = new SyncSession(
+      watched.channel,
+      this.#source(peer, () => session),
+      wireLimits(this.#options),
+      this.#options.maxNodes,
+    )
+    try {
+      await session.run()
+    } catch (error) {
+      this.#failed(peer, error)
+    }
+    watched.stop()
+    for (const [owner, fetch] of this.#fetching) if (fetch.session === session) this.#fetching.delete(owner)
+  }
+
+  /** The roster as a sync with `peer` sees it. */
+  #source(peer: NodeId, session: () => SyncSession): SyncSource {
+    const roster = this.#roster
+    return {
+      heads: () => roster.heads(),
+      compare: (heads) => {
+        const { wants, left } = roster.compare(peer, heads)
+        return { wants: this.#claim(session(), wants, heads), left }
+      },
+      meetLeft: (left) => roster.meetLeft(left),
+      answer: (want) => roster.answer(want),
+      learn: (owner, frame) => {
+        this.#fetching.delete(owner)
+        roster.learn(owner, peer, frame)
+      },
+      unknown: (error) => this.#report('rejected', peer, error.code, error.message),
+      turn: () => new Promise((resolve) => this.#later(resolve, 0)),
+    }
+  }
+
+  /** Keeps of the wants those that no other sync is fetching already, at least as new. */
+  #claim(session: SyncSession, wants: readonly Want[], heads: readonly HeadInfo[]): Want[] {
+    const offers = new Map(heads.map((head) => [head.owner, head]))
+    return wants.filter(({ owner }) => {
+      const { incarnation, version } = offers.get(owner) ?? { incarnation: 0, version: 0 }
+      const under = this.#fetching.get(owner)
+      if (under?.incarnation === incarnation && under.version >= version) return false
+      this.#fetching.set(owner, { session, incarnation, version })
+      return true
+    })
+  }
+
+  #failed(peer: NodeId, error: unknown): void {
+    if (this.#abort.signal.aborted) return
+    if (error instanceof RollcallError && PEER_FAULTS.includes(error.code)) {
+      this.#report('rejected', peer, error.code, error.message)
+      return
+    }
+    const message = error instanceof Error ? error.message : String(error)
+    this.#report('problem', peer, new RollcallError('ROLLCALL_SYNC_FAILED', message, { cause: error }))
+    // What it was to bring is missing now, and nobody may speak of it for a while: ask someone soon.
+    if (this.#retrying) return
+    this.#retrying = true
+    this.#later(() => {
+      this.#retrying = false
+      const other = this.#anyNeighbour()
+      if (other !== undefined) this.#begin(other)
+    }, this.#options.broadcastPeriodMs)
+  }
+
+  /** Breaks the channel off when neither side has moved for `syncTimeoutMs`. */
+  #watch(channel: Channel): { readonly channel: Channel; readonly stop: () => void } {
+    const { clock, syncTimeoutMs } = this.#options
+    const expire = (): void => {
+      channel.abort(new RollcallError('ROLLCALL_SYNC_FAILED', `no progress for ${syncTimeoutMs} ms`))
+    }
+    const abort = (): void => channel.abort(closing())
+    let timer = clock.setTimer(expire, syncTimeoutMs)
+    const progress = (): void => {
+      timer.cancel()
+      timer = clock.setTimer(expire, syncTimeoutMs)
+    }
+    this.#abort.signal.addEventListener('abort', abort)
+    return {
+      channel: withProgress(channel, progress),
+      stop: () => {
+        timer.cancel()
+        this.#abort.signal.removeEventListener('abort', abort)
+      },
+    }
+  }
+
+  #schedulePull(): void {
+    if (this.#pullTimer !== undefined || this.#gaps.size === 0 || this.#abort.signal.aborted) return
+    let dueAt = Infinity
+    for (const gap of this.#gaps.values()) dueAt = Math.min(dueAt, gap.dueAt)
+    this.#pullTimer = this.#options.clock.setTimer(
+      () => {
+        this.#pullTimer = undefined
+        this.#pull()
+        this.#schedulePull()
+      },
+      Math.max(0, dueAt - this.#now),
+    )
+  }
+
+  /** Syncs for every gap that is due: first with who delivered the frame, then by turns with anyone. */
+  #pull(): void {
+    const neighbours = this.#options.transport.neighbours()
+    for (const [owner, gap] of this.#gaps) {
+      if (!this.#roster.isBehind(owner)) {
+        this.#gaps.delete(owner)
+        continue
+      }
+      if (gap.dueAt > this.#now) continue
+      const first = gap.tries % 2 === 0 && neighbours.includes(gap.via)
+      const peer = first ? gap.via : this.#anyNeighbour()
+      gap.dueAt = this.#now + Math.min(MAX_PULL_BACKOFF_MS, this.#options.broadcastPeriodMs * 2 ** gap.tries)
+      gap.tries++
+      if (peer !== undefined) this.#begin(peer)
+    }
+  }
+
+  #anyNeighbour(): NodeId | undefined {
+    const neighbours = this.#options.transport.neighbours()
+    return neighbours[Math.floor(this.#options.random.next() * neighbours.length)]
+  }
+
+  #relax(peer: NodeId): void {
+    this.#patience.get(peer)?.cancel()
+    this.#patience.delete(peer)
+  }
+
+  #later(callback: () => void, ms: number): void {
+    const timer = this.#options.clock.setTimer(() => {
+      this.#timers.delete(timer)
+      callback()
+    }, ms)
+    this.#timers.add(timer)
+  }
+}
+
+const closing = (): RollcallError => new RollcallError('ROLLCALL_CLOSED', 'the node is closing')
+
+/** The same channel, telling of every message that went or came. */
+function withProgress(channel: Channel, progress: () => void): Channel {
+  return {
+    send: async (message) => {
+      await channel.send(message)
+      progress()
+    },
+    messages: (async function* () {
+      for await (const message of channel.messages) {
+        progress()
+        yield message
+      }
+    })(),
+    close: () => channel.close(),
+    abort: (reason) => channel.abort(reason),
+  }
+}

@@ -1,0 +1,363 @@
+import type { Entry, NodeId } from '../core/frame.ts'
+import type { Json } from '../core/json.ts'
+import type { Change } from '../core/owner-state.ts'
+import { Replica } from '../core/replica.ts'
+import { Writer } from '../core/writer.ts'
+import { RollcallError, type RollcallErrorCode } from '../errors.ts'
+import { LIBRARY_VERSION } from '../version.ts'
+import { decodeBeat } from '../wire/gossip.ts'
+import type { WireLimits } from '../wire/limits.ts'
+import { Beater } from './beater.ts'
+import { print } from './check.ts'
+import { Emitter } from './emitter.ts'
+import { Identity } from './identity.ts'
+import { Ledger } from './ledger.ts'
+import { checkName, copyMeta } from './meta.ts'
+import { Monitor } from './monitor.ts'
+import { factsToMeta, NODE_TOPIC } from './node-entry.ts'
+import {
+  resolveTrackerOptions,
+  wireLimits,
+  type ResolvedTrackerOptions,
+  type TrackerOptions,
+} from './options.ts'
+import type { TransportEvents } from './ports.ts'
+import { Roster } from './roster.ts'
+import { Syncer } from './syncer.ts'
+import { Ticker } from './ticker.ts'
+import type { NodeInfo, TrackerEvents } from './types.ts'
+
+/** What `update` takes: a meta, or a function from the present one to the next. */
+export type MetaUpdate = Json | ((meta: Json) => Json)
+
+/**
+ * Presence in a cluster: entries `(topic, key, meta)` tied to local monitors, replicated to every node, and gone
+ * everywhere when the monitor closes or the node goes. Reads are answered from this node's replica.
+ */
+export class Tracker extends Emitter<TrackerEvents> {
+  readonly #options: ResolvedTrackerOptions
+  readonly #limits: WireLimits
+  readonly #replica: Replica<Json>
+  readonly #writer: Writer<Json>
+  readonly #roster: Roster
+  readonly #syncer: Syncer
+  readonly #beater: Beater
+  readonly #ticker: Ticker
+  readonly #identity: Identity
+  readonly #ledger = new Ledger((refs) => this.#remove(refs))
+  readonly #facts: (() => void)[] = []
+  readonly #rejected = new Map<RollcallErrorCode, number>()
+  #ownRef: number | undefined
+  #addresses: readonly string[] = []
+  #state: 'starting' | 'running' | 'closed' = 'starting'
+  #closing: Promise<void> | undefined
+
+  private constructor(options: ResolvedTrackerOptions) {
+    super()
+    this.#options = options
+    this.#limits = wireLimits(options)
+    const { clock, random, transport } = options
+    // The wall clock only names the life, and 1,024 parts of a ms keep twins apart; a name that is not higher
+    // than the last one is refuted by whoever remembers it.
+    const incarnation = Math.max(1, Math.floor(clock.wallNow())) * 1_024 + Math.floor(random.next() * 1_024)
+    this.#replica = new Replica<Json>(options.maxLogWrites)
+    this.#writer = new Writer(this.#replica, transport.id, incarnation)
+    this.#identity = new Identity(clock)
+    this.#beater = new Beater(options, this.#writer)
+    this.#roster = new Roster(options, this.#replica, {
+      report: (event, ...payload) => this.#report(event, ...payload),
+      behind: (owner, via) => this.#syncer.behind(owner, via),
+      metSelf: (seen) => this.#metSelf(seen),
+      self: () => ({ beat: this.#beater.beat, promiseMs: this.#beater.promiseMs }),
+    })
+    this.#syncer = new Syncer(options, this.#roster, (event, ...payload) => this.#report(event, ...payload))
+    this.#ticker = new Ticker(clock, options.broadcastPeriodMs, (lateMs) => this.#tick(lateMs))
+  }
+
+  /** @internal Construction and start are one: a tracker that has not started is of no use to anyone. */
+  static async create(options: TrackerOptions): Promise<Tracker> {
+    const tracker = new Tracker(resolveTrackerOptions(options))
+    await tracker.#start()
+    return tracker
+  }
+
+  /** Identity of this node. */
+  get id(): NodeId {
+    return this.#options.transport.id
+  }
+
+  /** The label people read. */
+  get name(): string {
+    return this.#options.name
+  }
+
+  /** True from the first call of `close` on. */
+  get closed(): boolean {
+    return this.#state === 'closed'
+  }
+
+  /** How many frames and messages of peers were dropped, by code. */
+  get rejected(): Readonly<Partial<Record<RollcallErrorCode, number>>> {
+    return Object.fromEntries(this.#rejected)
+  }
+
+  /**
+   * Ties an entry to the life of a monitor. Returns its ref, unique in this node's incarnation. `meta` is copied.
+   *
+   * Throws `ROLLCALL_ALREADY_TRACKED` when the monitor has this topic and key, `ROLLCALL_MONITOR_CLOSED`,
+   * `ROLLCALL_CLOSED`, `ROLLCALL_INVALID_ARGUMENT`, `ROLLCALL_INVALID_META`, `ROLLCALL_LIMIT_EXCEEDED`.
+   */
+  track(monitor: Monitor, topic: string, key: string, meta: Json): number {
+    this.#checkOpen()
+    this.#checkPlace(monitor, topic, key)
+    if (monitor.closed)
+      throw new RollcallError('ROLLCALL_MONITOR_CLOSED', `cannot track ${at(topic, key)} by a closed monitor`)
+    if (this.#ledger.get(monitor, topic, key) !== undefined) {
+      throw new RollcallError('ROLLCALL_ALREADY_TRACKED', `the monitor already tracks ${at(topic, key)}`)
+    }
+    const { maxEntriesPerNode, maxMetaBytes } = this.#options
+    if (this.#ledger.size >= maxEntriesPerNode) {
+      throw new RollcallError(
+        'ROLLCALL_LIMIT_EXCEEDED',
+        `this node has ${maxEntriesPerNode} entries, the limit of maxEntriesPerNode`,
+      )
+    }
+    const copy = copyMeta(meta, maxMetaBytes)
+    const { change, refs } = this.#writer.write([{ kind: 'put', ref: undefined, topic, key, meta: copy }])
+    const ref = refs[0] ?? 0
+    this.#ledger.add(monitor, topic, key, ref)
+    this.#wrote(change)
+    return ref
+  }
+
+  /**
+   * Changes the meta of an entry: one write, so no reader ever finds it missing. Returns its ref, which stays.
+   *
+   * Throws `ROLLCALL_NOT_TRACKED`, and as `track`; an error that the function throws changes nothing.
+   */
+  update(monitor: Monitor, topic: string, key: string, meta: MetaUpdate): number {
+    this.#checkOpen()
+    this.#checkPlace(monitor, topic, key)
+    const ref = this.#ledger.get(monitor, topic, key)
+    const entry = ref === undefined ? undefined : this.#replica.state(this.id)?.entries.get(ref)
+    if (ref === undefined || entry === undefined) {
+      throw new RollcallError('ROLLCALL_NOT_TRACKED', `the monitor does not track ${at(topic, key)}`)
+    }
+    const next = typeof meta === 'function' ? meta(entry.meta) : meta
+    const copy = copyMeta(next, this.#options.maxMetaBytes)
+    // The function may have closed the monitor or the tracker.
+    if (this.#ledger.get(monitor, topic, key) !== ref) return this.update(monitor, topic, key, copy)
+    this.#wrote(this.#writer.write([{ kind: 'put', ref, topic, key, meta: copy }]).change)
+    return ref
+  }
+
+  /**
+   * Removes what the monitor tracks: under a topic and key, under a topic, or all of it, in one batch. What is not
+   * tracked is no error. Throws `ROLLCALL_INVALID_ARGUMENT`.
+   */
+  untrack(monitor: Monitor, topic?: string, key?: string): void {
+    checkMonitor(monitor)
+    if (topic === undefined && key !== undefined) {
+      throw new RollcallError('ROLLCALL_INVALID_ARGUMENT', 'untrack takes a key only with its topic')
+    }
+    if (topic !== undefined) checkName('topic', topic, this.#options.maxKeyBytes)
+    if (key !== undefined) checkName('key', key, this.#options.maxKeyBytes)
+    this.#remove(this.#ledger.take(monitor, topic, key))
+  }
+
+  /** Visible entries of a topic, of every node that is up. A new array at every call. Costs the answer. */
+  list(topic: string): Entry<Json>[] {
+    return this.#replica.list(topic)
+  }
+
+  /** Visible entries under a topic and key. A new array at every call. Costs the answer. */
+  getByKey(topic: string, key: string): Entry<Json>[] {
+    return this.#replica.getByKey(topic, key)
+  }
+
+  /** Topics with at least one visible entry, the reserved `$node` among them. */
+  topics(): string[] {
+    return this.#replica.topics()
+  }
+
+  /** This node first, then every other that is known: up, or down and not yet purged. */
+  nodes(): NodeInfo[] {
+    return this.#roster.nodes()
+  }
+
+  /**
+   * Says goodbye, waits at most `leaveTimeoutMs` until the neighbours took it, and stops. Others hide this node
+   * at once. Idempotent: every call returns the same promise. Never rejects.
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#shutDown(true)
+    return this.#closing
+  }
+
+  /** `await using tracker = await createTracker(…)` closes it at the end of the block. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #start(): Promise<void> {
+    const { transport, random, broadcastPeriodMs } = this.#options
+    try {
+      await transport.start(this.#events())
+    } catch (error) {
+      this.#state = 'closed'
+      this.#closing = transport.stop()
+      await this.#closing
+      throw error
+    }
+    this.#state = 'running'
+    this.#introduce()
+    // A random part of the period, so that nodes started together do not beat together.
+    this.#ticker.start(random.next() * broadcastPeriodMs)
+    // Those met during the start had nothing to be told yet.
+    for (const peer of transport.neighbours()) this.#syncer.connected(peer)
+  }
+
+  #events(): TransportEvents {
+    const running = () => this.#state === 'running'
+    return {
+      gossip: (author, via, message) => !running() || this.#hear(author, via, message),
+      sync: (peer, channel) => {
+        if (running()) void this.#syncer.incoming(peer, channel)
+        else channel.abort(new RollcallError('ROLLCALL_CLOSED', 'the node is not running'))
+      },
+      connected: (peer) => {
+        if (running()) this.#syncer.connected(peer)
+      },
+      disconnected: (peer) => this.#syncer.disconnected(peer),
+      refused: (peer) => {
+        if (running()) this.#roster.refuse(peer)
+      },
+      problem: (where, error) => this.#report('problem', where, error),
+    }
+  }
+
+  #hear(author: NodeId, via: NodeId, message: Uint8Array): boolean {
+    try {
+      const beat = decodeBeat(message, this.#limits)
+      this.#roster.hear(author, via, beat)
+      return true
+    } catch (error) {
+      if (!(error instanceof RollcallError)) throw error
+      this.#report('rejected', author, error.code, error.message)
+      // A kind of a later protocol is for those who know it; broken bytes are for nobody.
+      return error.code === 'ROLLCALL_MESSAGE_UNKNOWN'
+    }
+  }
+
+  #tick(lateMs: number): void {
+    this.#introduce()
+    this.#roster.judge(lateMs)
+    this.#syncer.tick()
+    this.#beater.tick()
+  }
+
+  /** Says of itself what others need to know, when it is new. */
+  #introduce(): void {
+    const { transport, name, zone } = this.#options
+    const addresses = transport.addresses()
+    const same =
+      addresses.length === this.#addresses.length && addresses.every((each, i) => each === this.#addresses[i])
+    if (same && this.#ownRef !== undefined) return
+    this.#addresses = [...addresses]
+    const meta = factsToMeta({ name, addresses: this.#addresses, zone, library: LIBRARY_VERSION })
+    const { change, refs } = this.#writer.write([
+      { kind: 'put', ref: this.#ownRef, topic: NODE_TOPIC, key: name, meta },
+    ])
+    this.#ownRef = refs[0]
+    this.#wrote(change)
+  }
+
+  #remove(refs: readonly number[]): void {
+    if (refs.length === 0) return
+    this.#wrote(this.#writer.write(refs.map((ref) => ({ kind: 'remove', ref }))).change)
+  }
+
+  #wrote(change: Change<Json>): void {
+    this.#roster.reportOwn(change)
+    this.#beater.wrote()
+  }
+
+  /** A peer remembers a later life of this node than this one: go on in a later one still, unless someone lives it. */
+  #metSelf(seen: number): void {
+    if (this.#state !== 'running' || seen < this.#writer.incarnation) return
+    const next = this.#identity.refute(seen)
+    if (next === undefined) {
+      const error = new RollcallError(
+        'ROLLCALL_IDENTITY_CONFLICT',
+        `another live process is ${this.id}; this one has closed`,
+      )
+      // Not a goodbye: the other one lives on under this identity.
+      this.#closing ??= this.#shutDown(false)
+      this.dispatch('error', error)
+      return
+    }
+    this.#roster.reportReborn(this.#writer.reincarnate(next))
+    this.#beater.reborn()
+  }
+
+  async #shutDown(goodbye: boolean): Promise<void> {
+    this.#state = 'closed'
+    this.#ticker.stop()
+    this.#ledger.clear()
+    this.#beater.stop()
+    if (goodbye) await this.#within(this.#beater.leave(), this.#options.leaveTimeoutMs)
+    this.#syncer.close()
+    await this.#options.transport.stop()
+  }
+
+  async #within(work: Promise<void>, ms: number): Promise<void> {
+    let done: () => void = () => undefined
+    const timedOut = new Promise<void>((resolve) => (done = resolve))
+    const timer = this.#options.clock.setTimer(done, ms)
+    await Promise.race([work, timedOut])
+    timer.cancel()
+  }
+
+  /** Facts go out one after the other, in the order they happened, also when a listener brings about new ones. */
+  #report<Event extends keyof TrackerEvents>(event: Event, ...payload: TrackerEvents[Event]): void {
+    if (this.#state === 'closed') return
+    if (event === 'rejected') this.#count(payload[1] as RollcallErrorCode)
+    this.#facts.push(() => this.dispatch(event, ...payload))
+    if (this.#facts.length > 1) return
+    for (let fact = this.#facts[0]; fact !== undefined; fact = this.#facts[0]) {
+      fact()
+      this.#facts.shift()
+    }
+  }
+
+  #count(code: RollcallErrorCode): void {
+    this.#rejected.set(code, (this.#rejected.get(code) ?? 0) + 1)
+  }
+
+  #checkOpen(): void {
+    if (this.#state === 'closed') throw new RollcallError('ROLLCALL_CLOSED')
+  }
+
+  #checkPlace(monitor: Monitor, topic: string, key: string): void {
+    checkMonitor(monitor)
+    checkName('topic', topic, this.#options.maxKeyBytes)
+    checkName('key', key, this.#options.maxKeyBytes)
+    if (topic === NODE_TOPIC)
+      throw new RollcallError('ROLLCALL_INVALID_ARGUMENT', `the topic ${NODE_TOPIC} is reserved`)
+  }
+}
+
+const at = (topic: string, key: string): string => `${print(key)} in ${print(topic)}`
+
+function checkMonitor(monitor: unknown): void {
+  if (!(monitor instanceof Monitor)) {
+    throw new RollcallError('ROLLCALL_INVALID_ARGUMENT', `monitor must be a Monitor, not ${print(monitor)}`)
+  }
+}
+
+/**
+ * Starts a tracker on a transport. Resolves once it listens; others appear as they are met.
+ *
+ * Rejects with `ROLLCALL_INVALID_OPTION`, or with what the transport's start rejects with.
+ */
+export const createTracker = (options: TrackerOptions): Promise<Tracker> => Tracker.create(options)

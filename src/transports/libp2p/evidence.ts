@@ -1,0 +1,80 @@
+import { connect } from 'node:net'
+import { resolveHost, type Endpoint } from './addresses.ts'
+
+export type Verdict = 'alive' | 'refused' | 'unknown'
+
+/** What a plain TCP connection found at an endpoint. */
+export type Knock = 'open' | 'refused' | 'unknown'
+
+/** A connection that a dying listener still took is reset within this time; a live one stays. Seen: below 1 ms. */
+const SETTLE_MS = 25
+
+function knockOnce(endpoint: Endpoint, signal: AbortSignal): Promise<Knock | 'dropped'> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve('unknown')
+    const socket = connect({ host: endpoint.host, port: endpoint.port })
+    let timer: NodeJS.Timeout | undefined
+    const finish = (knock: Knock | 'dropped'): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', onAbort)
+      socket.destroy()
+      resolve(knock)
+    }
+    const onAbort = (): void => finish('unknown')
+    signal.addEventListener('abort', onAbort)
+    socket.on('connect', () => {
+      timer = setTimeout(() => finish('open'), SETTLE_MS)
+      socket.resume()
+    })
+    socket.on('end', () => finish('dropped'))
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (timer !== undefined) finish('dropped')
+      else finish(error.code === 'ECONNREFUSED' ? 'refused' : 'unknown')
+    })
+  })
+}
+
+/**
+ * Tries a TCP connection to every address of the host. Only ECONNREFUSED is proof that nobody listens: the
+ * kernel of a live host says so. Time-outs and resets prove nothing; a connection taken and dropped at once is
+ * tried again, for a process that is being killed may drop what waits at its listener before it closes it.
+ */
+export async function knock(endpoint: Endpoint, signal: AbortSignal): Promise<Knock> {
+  let hosts: readonly string[]
+  try {
+    hosts = await resolveHost(endpoint.host)
+  } catch {
+    return 'unknown'
+  }
+  const found = await Promise.all(hosts.map((host) => knockHost({ host, port: endpoint.port }, signal)))
+  if (found.includes('open')) return 'open'
+  return found.every((each) => each === 'refused') ? 'refused' : 'unknown'
+}
+
+async function knockHost(endpoint: Endpoint, signal: AbortSignal): Promise<Knock> {
+  for (let attempt = 0; attempt < 4; attempt++) {
+    const found = await knockOnce(endpoint, signal)
+    if (found !== 'dropped') return found
+  }
+  return 'unknown'
+}
+
+export interface Examination {
+  /** The endpoints whose answer counts. None: nothing can be said. */
+  readonly endpoints: readonly Endpoint[]
+  readonly signal: AbortSignal
+  /** Dials the peer by its identity where something listens. */
+  dial(endpoints: readonly Endpoint[]): Promise<'connected' | 'other-identity' | 'failed'>
+}
+
+/**
+ * Looks whether a peer's process lives. Refused: nobody listens at any of its addresses, or somebody else does.
+ */
+export async function examine({ endpoints, signal, dial }: Examination): Promise<Verdict> {
+  if (endpoints.length === 0) return 'unknown'
+  const knocks = await Promise.all(endpoints.map((endpoint) => knock(endpoint, signal)))
+  const open = endpoints.filter((_, index) => knocks[index] === 'open')
+  const outcome = open.length === 0 ? 'other-identity' : await dial(open)
+  if (outcome === 'connected') return 'alive'
+  return outcome === 'other-identity' && !knocks.includes('unknown') ? 'refused' : 'unknown'
+}

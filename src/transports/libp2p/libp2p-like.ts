@@ -1,0 +1,82 @@
+/** A peer id of either line. */
+export interface PeerIdLike {
+  toString(): string
+}
+
+/** A libp2p node as its caller holds it, by shape, so that nodes of either line and of any service map fit. */
+export interface Libp2pNode {
+  readonly peerId: PeerIdLike
+  readonly status: string
+  readonly services: object
+}
+
+export interface StreamLike {
+  readonly protocol?: string | undefined
+  readonly direction: string
+  readonly status: string
+  readonly readStatus: string
+  readonly writeStatus: string
+  abort(reason: Error): void
+}
+
+export interface ConnectionLike {
+  readonly id: string
+  readonly remotePeer: PeerIdLike
+  readonly remoteAddr: { toString(): string }
+  readonly direction: string
+  readonly status: string
+  readonly timeline: { readonly open: number }
+  readonly streams: readonly StreamLike[]
+  newStream(protocol: string, options: object): Promise<StreamLike>
+  close(): Promise<void>
+  abort(reason: Error): void
+}
+
+/** What this transport uses of a node of either line. */
+export interface NodeLike extends Libp2pNode {
+  start(): void | Promise<void>
+  stop(): void | Promise<void>
+  getMultiaddrs(): readonly { toString(): string }[]
+  getConnections(): readonly ConnectionLike[]
+  dial(address: unknown, options: { readonly signal: AbortSignal }): Promise<ConnectionLike>
+  handle(protocol: string, handler: unknown, options: object): Promise<void>
+  unhandle(protocol: string): Promise<void>
+  addEventListener(type: string, listener: (event: { readonly detail: unknown }) => void): void
+  removeEventListener(type: string, listener: (event: { readonly detail: unknown }) => void): void
+  readonly peerStore: { delete(peer: PeerIdLike): Promise<void> }
+}
+
+/** What identify tells of a peer, in both lines. */
+export interface Identified {
+  readonly peerId: PeerIdLike
+  readonly protocols: readonly string[]
+  readonly listenAddrs: readonly { toString(): string }[]
+  readonly connection: ConnectionLike
+}
+
+export interface GossipMessage {
+  readonly type: string
+  readonly from?: PeerIdLike
+  readonly topic: string
+  readonly data: Uint8Array
+}
+
+/** What this transport uses of gossipsub 14 and 17. */
+export interface PubsubLike {
+  readonly globalSignaturePolicy: string
+  readonly topicValidators: Map<string, (peer: PeerIdLike, message: GossipMessage) => string>
+  getSubscribers(topic: string): readonly PeerIdLike[]
+  subscribe(topic: string): void
+  unsubscribe(topic: string): void
+  publish(topic: string, data: Uint8Array, options: object): Promise<unknown>
+  addEventListener(type: string, listener: (event: { readonly detail: unknown }) => void): void
+  removeEventListener(type: string, listener: (event: { readonly detail: unknown }) => void): void
+  /** On the classes of both lines, in the types of neither. */
+  readonly peers?: ReadonlyMap<string, unknown>
+  readonly streamsInbound?: ReadonlyMap<string, { readonly rawStream: StreamLike }>
+  readonly streamsOutbound?: ReadonlyMap<string, { readonly rawStream: StreamLike }>
+}
+
+export interface IdentifyLike {
+  identify(connection: ConnectionLike, options: { readonly signal: AbortSignal }): Promise<unknown>
+}

@@ -1,0 +1,305 @@
+import type { NodeId } from '../../core/frame.ts'
+import { RollcallError } from '../../errors.ts'
+import type { Channel, Clock, Random, Timer, Transport, TransportEvents } from '../../tracker/ports.ts'
+import type { ConnectionEnd, Gossip } from './connection.ts'
+import type { DialOutcome, Listener, MemoryNetwork } from './network.ts'
+import { Redialler } from './redialler.ts'
+import type { Target } from './redialler.ts'
+import { SeenMessages } from './seen-messages.ts'
+
+const SCHEME = '/memory/'
+
+export interface MemoryTransportOptions {
+  /** The node id. Default: a new one. The same id again is the same node started again. */
+  readonly id?: NodeId
+  /** Where it listens: `/memory/<name>`. Default: `/memory/<id>`. One transport at a time can have it. */
+  readonly address?: string
+  /** Addresses to join, tried for ever. */
+  readonly join?: readonly string[]
+  /** Time of this node. Default: that of the network. */
+  readonly clock?: Clock
+  /** Chance of this node. Default: that of the network. */
+  readonly random?: Random
+}
+
+/** A transport on this network, not started. Throws `ROLLCALL_INVALID_ADDRESS`. */
+export function memoryTransport(
+  network: MemoryNetwork,
+  options: MemoryTransportOptions = {},
+): MemoryTransport {
+  return new MemoryTransport(network, options)
+}
+
+function checkAddress(address: string): string {
+  if (address.startsWith(SCHEME) && address.length > SCHEME.length) return address
+  throw new RollcallError('ROLLCALL_INVALID_ADDRESS', `${address} is not ${SCHEME}<name>`)
+}
+
+const unreachable = (peer: NodeId): RollcallError =>
+  new RollcallError('ROLLCALL_PEER_UNREACHABLE', `${peer} is not a neighbour`)
+
+/**
+ * The Transport port inside one process, for tests and single-process set-ups. Gossip floods over the connections,
+ * each node passing on what it sees for the first time; nodes connect to all they have learnt of.
+ */
+export class MemoryTransport implements Transport {
+  readonly id: NodeId
+  readonly address: string
+  readonly #network: MemoryNetwork
+  readonly #clock: Clock
+  readonly #join: readonly string[]
+  readonly #listener: Listener
+  readonly #redialler: Redialler
+  readonly #seen = new SeenMessages()
+  /** Open ends by peer. More than one while an old connection has not been found dead yet. */
+  readonly #peers = new Map<NodeId, ConnectionEnd[]>()
+  /** Addresses being dialled, with how many dials. */
+  readonly #dialling = new Map<string, number>()
+  #state: 'new' | 'running' | 'over' = 'new'
+  #events: TransportEvents | undefined
+
+  constructor(network: MemoryNetwork, options: MemoryTransportOptions) {
+    const { settings } = network
+    this.#network = network
+    this.id = options.id ?? network.nextId()
+    this.address = checkAddress(options.address ?? SCHEME + this.id)
+    this.#join = (options.join ?? []).map(checkAddress)
+    this.#clock = options.clock ?? settings.clock
+    this.#listener = this.#listen()
+    this.#redialler = new Redialler({
+      clock: this.#clock,
+      random: options.random ?? settings.random,
+      redialMs: settings.redialMs,
+      redialMaxMs: settings.redialMaxMs,
+      isConnected: (target) => this.#isConnected(target),
+      dial: (target, done) => this.#dialAll(target, done),
+      failed: (target, outcome, first) => this.#dialFailed(target, outcome, first),
+    })
+  }
+
+  async start(events: TransportEvents): Promise<void> {
+    if (this.#state !== 'new') throw new RollcallError('ROLLCALL_START_FAILED', 'a transport starts once')
+    this.#network.listen(this.#listener)
+    this.#state = 'running'
+    this.#events = events
+    for (const address of this.#join) {
+      if (address !== this.address) this.#redialler.want(address, { peer: undefined, addresses: [address] })
+    }
+    return Promise.resolve()
+  }
+
+  publish(message: Uint8Array): Promise<void> {
+    // A copy: the caller may use its buffer again, as it may with a real network.
+    this.#flood({ serial: this.#network.nextSerial(), author: this.id, payload: message.slice() }, undefined)
+    return Promise.resolve()
+  }
+
+  openSync(peer: NodeId, signal: AbortSignal): Promise<Channel> {
+    const end = this.#endTo(peer)
+    return end === undefined ? Promise.reject(unreachable(peer)) : end.openChannel(signal)
+  }
+
+  neighbours(): readonly NodeId[] {
+    return [...this.#peers.keys()]
+  }
+
+  addresses(): readonly string[] {
+    return [this.address]
+  }
+
+  learn(peer: NodeId, addresses: readonly string[]): void {
+    if (this.#state !== 'running' || peer === this.id) return
+    const usable = addresses.filter((address) => address.startsWith(SCHEME) && address !== this.address)
+    const known = this.#redialler.target(peer)?.addresses
+    if (usable.length === 0 || known?.join() === usable.join()) return
+    this.#redialler.want(peer, { peer, addresses: usable })
+  }
+
+  forget(peer: NodeId): void {
+    this.#redialler.drop(peer)
+  }
+
+  async probe(peer: NodeId): Promise<'alive' | 'refused' | 'unknown'> {
+    const end = this.#endTo(peer)
+    if (end !== undefined) {
+      const answer = await this.#answerOf(end)
+      if (answer !== 'broken') return answer
+    }
+    const target = this.#redialler.target(peer)
+    if (this.#state !== 'running' || target === undefined) return 'unknown'
+    const outcome = await new Promise<DialOutcome>((resolve) => this.#dialAll(target, resolve))
+    return outcome === 'refused' || outcome === 'unknown' ? outcome : 'alive'
+  }
+
+  stop(): Promise<void> {
+    this.crash()
+    return Promise.resolve()
+  }
+
+  /**
+   * As kill -9 on the process: it does and says nothing more, and nothing is called back. Its machine lives on:
+   * it resets the connections and refuses dials. The same as `stop`, since a goodbye is the node's to say.
+   */
+  crash(): void {
+    this.#state = 'over'
+    this.#events = undefined
+    this.#network.unlisten(this.#listener)
+    this.#redialler.stop()
+    for (const end of [...this.#peers.values()].flat()) end.close()
+    this.#peers.clear()
+  }
+
+  /** Drops every connection with this peer, as a reset on the way does. Both sides notice, and dial again. */
+  sever(peer: NodeId): void {
+    for (const end of this.#peers.get(peer) ?? []) end.sever()
+  }
+
+  #listen(): Listener {
+    const isAlive = (): boolean => this.#state === 'running'
+    return {
+      id: this.id,
+      address: this.address,
+      clock: this.#clock,
+      get alive() {
+        return isAlive()
+      },
+      admits: (dialler) => this.#admits(dialler.address, this.#endsWith(dialler.id, dialler.address)),
+      opened: (end) => this.#opened(end),
+      closed: (end) => this.#closed(end),
+      heard: (end, gossip, again) => this.#heard(end, gossip, again),
+      sync: (end, channel) => this.#events?.sync(end.remote.id, channel),
+    }
+  }
+
+  /** Of two that dial each other at once, the dial of the lower address is the one that counts. */
+  #admits(from: string, existing: readonly ConnectionEnd[]): boolean {
+    if (existing.some((end) => end.whole)) return false
+    return !this.#dialling.has(from) || from < this.address
+  }
+
+  #endsWith(peer: NodeId, address: string): readonly ConnectionEnd[] {
+    return (this.#peers.get(peer) ?? []).filter((end) => end.remote.address === address)
+  }
+
+  /** The newest: an older one may be dead already. */
+  #endTo(peer: NodeId): ConnectionEnd | undefined {
+    return this.#peers.get(peer)?.at(-1)
+  }
+
+  #opened(end: ConnectionEnd): void {
+    const peer = end.remote.id
+    const ends = this.#peers.get(peer)
+    if (ends !== undefined) {
+      ends.push(end)
+      return
+    }
+    this.#peers.set(peer, [end])
+    if (this.#redialler.target(peer) === undefined) {
+      this.#redialler.want(peer, { peer, addresses: [end.remote.address] })
+    }
+    this.#events?.connected(peer)
+  }
+
+  #closed(end: ConnectionEnd): void {
+    const peer = end.remote.id
+    const rest = (this.#peers.get(peer) ?? []).filter((other) => other !== end)
+    if (rest.length > 0) {
+      this.#peers.set(peer, rest)
+      return
+    }
+    this.#peers.delete(peer)
+    this.#events?.disconnected(peer)
+    this.#redialler.lost()
+  }
+
+  #heard(end: ConnectionEnd, gossip: Gossip, again: boolean): void {
+    if (gossip.author === this.id) return
+    const isNew = this.#seen.add(gossip.serial)
+    if (!isNew && !again) return
+    const passOn = this.#events?.gossip(gossip.author, end.remote.id, gossip.payload) ?? false
+    // What a link repeats is not passed on once more: it would flood for ever.
+    if (passOn && isNew) this.#flood(gossip, end.remote.id)
+  }
+
+  #flood(gossip: Gossip, via: NodeId | undefined): void {
+    for (const peer of this.#peers.keys()) {
+      if (peer !== via && peer !== gossip.author) this.#endTo(peer)?.gossip(gossip)
+    }
+  }
+
+  #isConnected(target: Target): boolean {
+    if (target.peer !== undefined) return this.#peers.has(target.peer)
+    return [...this.#peers.values()].flat().some((end) => target.addresses.includes(end.remote.address))
+  }
+
+  /** Connected if one address is; refused only if all are. */
+  #dialAll(target: Target, done: (outcome: DialOutcome) => void): Timer {
+    let left = target.addresses.length
+    let worst: DialOutcome = 'refused'
+    let over = false
+    const dials = target.addresses.map((address) =>
+      this.#dial(address, target.peer, (outcome) => {
+        left -= 1
+        if (outcome === 'unknown') worst = outcome
+        const good = outcome === 'connected' || outcome === 'met'
+        if (over || (!good && left > 0)) return
+        over = true
+        done(good ? outcome : worst)
+      }),
+    )
+    return {
+      cancel() {
+        over = true
+        for (const dial of dials) dial.cancel()
+      },
+    }
+  }
+
+  #dial(address: string, expected: NodeId | undefined, done: (outcome: DialOutcome) => void): Timer {
+    this.#dialling.set(address, (this.#dialling.get(address) ?? 0) + 1)
+    let released = false
+    const release = (): void => {
+      if (released) return
+      released = true
+      const others = (this.#dialling.get(address) ?? 1) - 1
+      if (others > 0) this.#dialling.set(address, others)
+      else this.#dialling.delete(address)
+    }
+    const dial = this.#network.dial({
+      from: this.#listener,
+      address,
+      expected,
+      done: (outcome) => {
+        release()
+        done(outcome)
+      },
+    })
+    return {
+      cancel() {
+        release()
+        dial.cancel()
+      },
+    }
+  }
+
+  #dialFailed(target: Target, outcome: 'refused' | 'unknown', first: boolean): void {
+    if (target.peer !== undefined && outcome === 'refused') {
+      this.#events?.refused(target.peer)
+      return
+    }
+    if (!first) return
+    const where = target.peer ?? target.addresses.join()
+    this.#events?.problem(where, new RollcallError('ROLLCALL_PEER_UNREACHABLE', `${where}: dial ${outcome}`))
+  }
+
+  async #answerOf(end: ConnectionEnd): Promise<'alive' | 'unknown' | 'broken'> {
+    let timeout: Timer | undefined
+    const silence = new Promise<'unknown'>((resolve) => {
+      timeout = this.#clock.setTimer(() => resolve('unknown'), this.#network.settings.dialTimeoutMs)
+    })
+    const answered = end.ping().then((ok) => (ok ? 'alive' : 'broken'))
+    const answer = await Promise.race([answered, silence])
+    timeout?.cancel()
+    return answer
+  }
+}
