@@ -14,6 +14,8 @@ interface Walk {
   readonly limits: JsonLimits
   /** Keys and indices from the root to the value at hand. */
   readonly path: (string | number)[]
+  /** Objects and arrays from the root to the value at hand. */
+  readonly within: object[]
   /** Lower bound of the JSON text of what has been copied. */
   bytes: number
 }
@@ -26,7 +28,7 @@ interface Walk {
  * names the place (`meta.a["b c"][3]`), what stands there, and the limit.
  */
 export function copyJson(value: unknown, limits: JsonLimits): Json {
-  return copyValue({ limits, path: [], bytes: 0 }, value)
+  return copyValue({ limits, path: [], within: [], bytes: 0 }, value)
 }
 
 function copyValue(walk: Walk, value: unknown): Json {
@@ -47,16 +49,24 @@ function copyValue(walk: Walk, value: unknown): Json {
         spend(walk, 4)
         return null
       }
-      // Also ends a cycle, which is nesting without end.
-      if (walk.path.length >= walk.limits.maxDepth) throw tooDeep(walk)
-      spend(walk, 2)
-      return Array.isArray(value) ? copyArray(walk, value) : copyObject(walk, value)
+      return copyNested(walk, value)
     case 'undefined':
     case 'bigint':
     case 'symbol':
     case 'function':
       throw notJson(walk, typeof value === 'undefined' ? 'undefined' : `a ${typeof value}`)
   }
+}
+
+function copyNested(walk: Walk, value: object): Json {
+  const { within, limits } = walk
+  if (within.includes(value)) throw notJson(walk, 'an object within itself')
+  if (within.length >= limits.maxDepth) throw tooDeep(walk)
+  spend(walk, 2)
+  within.push(value)
+  const copy = Array.isArray(value) ? copyArray(walk, value) : copyObject(walk, value)
+  within.pop()
+  return copy
 }
 
 function copyArray(walk: Walk, array: readonly unknown[]): Json {
@@ -117,7 +127,7 @@ const notJson = (walk: Walk, what: string): RollcallError =>
 const tooDeep = (walk: Walk): RollcallError =>
   new RollcallError(
     'ROLLCALL_LIMIT_EXCEEDED',
-    `${place(walk)} is an object or array nested deeper than ${walk.limits.maxDepth} levels (or in a cycle)`,
+    `${place(walk)} is an object or array nested deeper than ${walk.limits.maxDepth} levels`,
   )
 
 const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u

@@ -33,8 +33,8 @@ export type Write<V> = Put<V> | Remove
  * The range `(from, to]` of one owner's writes, in rising order of version.
  *
  * `from === to`: heartbeat, no writes. `from === 0`: snapshot, holds every live entry and nothing else.
- * Otherwise a delta; of several writes to one ref in the range only the last need be there, removals
- * always are, so a delta is right for a reader at any version inside the range.
+ * Otherwise a delta: of the writes to one ref in the range only the last is there, removals included, so
+ * a delta is right for a reader at any version inside the range.
  */
 export interface Frame<V> {
   readonly incarnation: number

@@ -56,5 +56,10 @@ function readTilde(operand: string): readonly Term[] | undefined {
   const upper = parseVersion(
     patch === undefined ? `${lower.major + 1}.0.0-0` : `${lower.major}.${lower.minor + 1}.0-0`,
   )
-  return upper && [{ operator: '>=', version: lower }, { operator: '<', version: upper }]
+  return (
+    upper && [
+      { operator: '>=', version: lower },
+      { operator: '<', version: upper },
+    ]
+  )
 }

@@ -30,6 +30,9 @@ export type ServiceMeta = {
 
 export type ServiceEntry = Entry<ServiceMeta>
 
+/** The part of an entry that makes an instance. */
+export type InstanceSource = Omit<ServiceEntry, 'topic' | 'version'>
+
 const FIELDS = Object.keys(FIELD_FAULTS) as Field[]
 
 /** The entry as a service, or why it is not one. Fields and states that are not known here are let pass. */
@@ -51,7 +54,8 @@ function entryFault(meta: Json): string | undefined {
 }
 
 /** What readers see of an entry. Costs a microsecond and some 200 B, so it is made when first asked for. */
-export function toInstance({ node, incarnation, ref, key, meta }: ServiceEntry, nodeName: string): Instance {
+export function toInstance(entry: InstanceSource, nodeName: string): Instance {
+  const { node, incarnation, ref, key, meta } = entry
   const { timeoutMs = SERVICE_DEFAULTS.timeoutMs, retry = SERVICE_DEFAULTS.retry } = meta
   return Object.freeze<Instance>({
     id: `${node}/${incarnation}/${ref}`,
@@ -64,7 +68,9 @@ export function toInstance({ node, incarnation, ref, key, meta }: ServiceEntry, 
     zone: meta.zone,
     weight: meta.weight ?? SERVICE_DEFAULTS.weight,
     since: meta.since ?? 0,
-    functions: mapValues<FunctionMeta, CallOptions>(meta.functions ?? NOTHING, (own) => complete(own, timeoutMs, retry)),
+    functions: mapValues<FunctionMeta, CallOptions>(meta.functions ?? NOTHING, (own) =>
+      complete(own, timeoutMs, retry),
+    ),
     timeoutMs,
     retry,
     capabilities: meta.capabilities ?? NOTHING,

@@ -19,8 +19,6 @@ export interface Query {
   readonly state: string
   readonly prerelease: PrereleasePolicy
   readonly balance: Balance
-  /** Asked without options. */
-  readonly plain: boolean
 }
 
 /** What the registry decides for all its lookups. */
@@ -29,7 +27,8 @@ export interface QueryContext {
   readonly prerelease: PrereleasePolicy
 }
 
-export const LOOKUP_FIELDS = ['node', 'zone', 'function', 'state', 'prerelease', 'balance'] as const
+export const FILTER_FIELDS = ['node', 'function', 'state', 'prerelease'] as const
+export const LOOKUP_FIELDS = [...FILTER_FIELDS, 'zone', 'balance'] as const
 
 const POLICIES: readonly PrereleasePolicy[] = ['include', 'exclude']
 const BALANCES: readonly Balance[] = ['round-robin', 'random', 'first']
@@ -46,12 +45,18 @@ export function readQuery(
   { requirements, prerelease: byDefault }: QueryContext,
   name: string,
   text: string | undefined,
-  given?: LookupOptions,
+  options: LookupOptions = NO_OPTIONS,
 ): Query {
-  checkName(name)
-  const options = given ?? NO_OPTIONS
+  checkName('The name of the service', name)
   checkKeys('The options', options, LOOKUP_FIELDS)
-  const { node, zone, function: fn, state = 'ready', prerelease = byDefault, balance = 'round-robin' } = options
+  const {
+    node,
+    zone,
+    function: fn,
+    state = 'ready',
+    prerelease = byDefault,
+    balance = 'round-robin',
+  } = options
   const faults = {
     node: node === undefined ? undefined : nameFault(node, MAX_NAME_BYTES),
     zone: zone === undefined ? undefined : nameFault(zone, MAX_NAME_BYTES),
@@ -64,24 +69,30 @@ export function readQuery(
     const fault = faults[option]
     if (fault !== undefined) throw argumentError(`The option ${option}`, options[option], fault)
   }
-  const requirement = requirements.compile(text ?? ANY_VERSION, prerelease)
-  return { name, text, requirement, node, zone, function: fn, state, prerelease, balance, plain: given === undefined }
+  const requirement = requirements.compile(text === undefined ? ANY_VERSION : text, prerelease)
+  return { name, text, requirement, node, zone, function: fn, state, prerelease, balance }
 }
 
-/** Throws `ROLLCALL_INVALID_ARGUMENT` for what can be no service's name. */
-export function checkName(name: string): void {
+/** Throws `ROLLCALL_INVALID_ARGUMENT` for what can be no name. `what` begins the message. */
+export function checkName(what: string, name: string): void {
   const fault = nameFault(name, MAX_NAME_BYTES)
-  if (fault !== undefined) throw argumentError('The name of the service', name, fault)
+  if (fault !== undefined) throw argumentError(what, name, fault)
 }
 
 /** How far an instance gets through a query: what stops it, in the order of `LookupError`, or `eligible`. */
 export type Verdict = 'version' | 'function' | 'node' | 'state' | 'eligible'
 
 /** Pure, and the only place that says who may be returned. The zone is a preference, so it is not asked here. */
-export function judge(query: Query, entry: ServiceEntry, version: SemVer, nodeName: (node: string) => string): Verdict {
+export function judge(
+  query: Query,
+  entry: ServiceEntry,
+  version: SemVer,
+  nodeName: (node: string) => string,
+): Verdict {
   if (!query.requirement.matches(version)) return 'version'
   if (query.function !== undefined && !offers(entry.meta, query.function)) return 'function'
-  if (query.node !== undefined && query.node !== entry.node && query.node !== nodeName(entry.node)) return 'node'
+  if (query.node !== undefined && query.node !== entry.node && query.node !== nodeName(entry.node))
+    return 'node'
   if (query.state !== 'any' && query.state !== stateOf(entry.meta)) return 'state'
   return 'eligible'
 }

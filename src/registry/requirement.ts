@@ -29,7 +29,8 @@ export class Requirement {
   /** Whether a version meets it. Build metadata is ignored. Allocates nothing. */
   matches(version: SemVer): boolean {
     for (const terms of this.#alternatives) {
-      if (holdAll(terms, version) && (this.#prerelease === 'include' || isInvited(terms, version))) return true
+      if (holdAll(terms, version) && (this.#prerelease === 'include' || isInvited(terms, version)))
+        return true
     }
     return false
   }
@@ -106,9 +107,13 @@ export class Requirements {
     try {
       this.compile(compat, 'include')
     } catch (cause) {
-      throw new RollcallError('ROLLCALL_INVALID_OPTION', `compat is no requirement: ${JSON.stringify(compat)}`, {
-        cause,
-      })
+      throw new RollcallError(
+        'ROLLCALL_INVALID_OPTION',
+        `compat is no requirement: ${JSON.stringify(compat)}`,
+        {
+          cause,
+        },
+      )
     }
   }
 
@@ -125,7 +130,10 @@ export class Requirements {
 
 function checked(text: unknown): string {
   if (typeof text !== 'string') {
-    throw new RollcallError('ROLLCALL_INVALID_REQUIREMENT', `A requirement must be a string, not ${typeof text}.`)
+    throw new RollcallError(
+      'ROLLCALL_INVALID_REQUIREMENT',
+      `A requirement must be a string, not ${typeof text}.`,
+    )
   }
   if (isLonger(text, MAX_REQUIREMENT_BYTES)) {
     throw new RollcallError(
@@ -167,6 +175,10 @@ function fromRange(range: Range): readonly (readonly Term[])[] {
 }
 
 const unreadable = (text: string, rule: string, cause?: unknown): RollcallError =>
-  new RollcallError('ROLLCALL_INVALID_REQUIREMENT', `Cannot read the requirement ${JSON.stringify(text)}: ${rule}.`, {
-    cause,
-  })
+  new RollcallError(
+    'ROLLCALL_INVALID_REQUIREMENT',
+    `Cannot read the requirement ${JSON.stringify(text)}: ${rule}.`,
+    {
+      cause,
+    },
+  )

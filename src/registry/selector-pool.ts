@@ -1,6 +1,7 @@
 import type { Random } from '../tracker/ports.ts'
+import { isRecord } from './check.ts'
 import { GenerationCache } from './generation-cache.ts'
-import { readQuery } from './query.ts'
+import { LOOKUP_FIELDS, readQuery } from './query.ts'
 import type { Query, QueryContext } from './query.ts'
 import { Selector } from './selector.ts'
 import type { ServiceIndex } from './service-index.ts'
@@ -28,7 +29,7 @@ export class SelectorPool {
   /** Throws as `readQuery`, also for a service that does not exist. */
   lookup(name: string, requirement: string | undefined, options: LookupOptions | undefined): LookupAnswer {
     const selectors = this.#byName.get(name)?.get(requirement)
-    if (selectors !== undefined) {
+    if (selectors !== undefined && isKnown(options)) {
       for (const selector of selectors) {
         if (asksFor(selector.query, options, this.#context)) return selector.next()
       }
@@ -58,9 +59,10 @@ export class SelectorPool {
   }
 }
 
-/** Whether options, as given, mean a query that was made of the same name and requirement. */
-function asksFor(query: Query, options: LookupOptions | undefined, { prerelease }: QueryContext): boolean {
-  if (options === undefined) return query.plain
+const NO_OPTIONS: LookupOptions = Object.freeze({})
+
+/** Whether options, as given, mean a query that was made of the same name and requirement. Allocates nothing. */
+function asksFor(query: Query, options: LookupOptions = NO_OPTIONS, { prerelease }: QueryContext): boolean {
   return (
     query.node === options.node &&
     query.zone === options.zone &&
@@ -69,4 +71,14 @@ function asksFor(query: Query, options: LookupOptions | undefined, { prerelease 
     query.prerelease === (options.prerelease ?? prerelease) &&
     query.balance === (options.balance ?? 'round-robin')
   )
+}
+
+/** A misspelt option must fail every time, not only the first. */
+function isKnown(options: LookupOptions | undefined): boolean {
+  if (options === undefined) return true
+  if (!isRecord(options)) return false
+  for (const key in options) {
+    if (!(LOOKUP_FIELDS as readonly string[]).includes(key)) return false
+  }
+  return true
 }

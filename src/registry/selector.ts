@@ -4,9 +4,9 @@ import type { Balancer } from './balance.ts'
 import { judge } from './query.ts'
 import type { Query, Verdict } from './query.ts'
 import type { ServiceIndex } from './service-index.ts'
-import { versionOf } from './service-record.ts'
 import type { ServiceRecord } from './service-record.ts'
-import type { LookupAnswer, LookupError, LookupHit, LookupMiss, ServiceSelector } from './types.ts'
+import type { Instance, LookupAnswer, LookupError, LookupHit, LookupMiss, ServiceSelector } from './types.ts'
+import { versionOf } from './version.ts'
 import type { SemVer } from './version.ts'
 
 const miss = (error: LookupError): LookupMiss => Object.freeze({ ok: false, error })
@@ -30,13 +30,17 @@ export interface Candidates {
 const NOBODY: Candidates = { hits: [], miss: NO_SERVICE }
 
 /** The highest version of which any instance may be returned, and of that the instances in the zone, or else all. */
-export function findCandidates(query: Query, record: ServiceRecord, nodeName: (node: string) => string): Candidates {
+export function findCandidates(
+  query: Query,
+  record: ServiceRecord,
+  nodeName: (node: string) => string,
+): Candidates {
   const hits: LookupHit[] = []
   let inZone: LookupHit[] = []
   let best: SemVer | undefined
   let furthest = MISSES.version
   for (const [at, entry] of record.entries.entries()) {
-    const version = versionOf(entry)
+    const version = versionOf(entry.meta.version)
     if (best !== undefined && version.compare(best) !== 0) break
     const verdict = judge(query, entry, version, nodeName)
     if (verdict === 'eligible') {
@@ -49,6 +53,16 @@ export function findCandidates(query: Query, record: ServiceRecord, nodeName: (n
   if (inZone.length === 0) inZone = hits
   return { hits: inZone, miss: furthest.answer }
 }
+
+/** Every instance of every version that may be returned, in the order of the record. */
+export const findEligible = (
+  query: Query,
+  record: ServiceRecord,
+  nodeName: (node: string) => string,
+): Instance[] =>
+  record.entries.flatMap((entry, at) =>
+    judge(query, entry, versionOf(entry.meta.version), nodeName) === 'eligible' ? [record.instance(at)] : [],
+  )
 
 /** A prepared lookup: what it found stands until the service changes. */
 export class Selector implements ServiceSelector {
@@ -76,7 +90,8 @@ export class Selector implements ServiceSelector {
   #refresh(): void {
     // A record that lost its last instance is gone, and its name may have a new one.
     const record = this.#index.get(this.query.name)
-    const { hits, miss } = record === undefined ? NOBODY : findCandidates(this.query, record, this.#index.nodeName)
+    const { hits, miss } =
+      record === undefined ? NOBODY : findCandidates(this.query, record, this.#index.nodeName)
     this.#record = record
     this.#revision = record?.revision ?? -1
     this.#hits = hits

@@ -41,6 +41,11 @@ export class ServiceIndex {
     return this.#records.values()
   }
 
+  clear(): void {
+    for (const record of this.#records.values()) record.retire()
+    this.#records.clear()
+  }
+
   instanceOf(entry: ServiceEntry): Instance {
     return toInstance(entry, this.nodeName(entry.node))
   }
@@ -55,7 +60,11 @@ export class ServiceIndex {
       let edit = edits.get(entry.key)
       if (edit === undefined) edits.set(entry.key, (edit = { replaced: new Map(), added: [] }))
       if (kind === 'up') edit.added.push(entry)
-      else edit.replaced.set(entry.ref, kind === 'down' ? { entry, next: undefined } : { entry: change.previous, next: entry })
+      else
+        edit.replaced.set(
+          entry.ref,
+          kind === 'down' ? { entry, next: undefined } : { entry: change.previous, next: entry },
+        )
     }
     for (const [name, edit] of edits) this.#edit(name, diff.node, edit)
     return changes

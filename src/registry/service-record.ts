@@ -1,8 +1,7 @@
 import type { NodeId } from '../core/frame.ts'
 import type { ServiceEntry } from './instance.ts'
 import type { Instance, LookupHit } from './types.ts'
-import { parseVersion } from './version.ts'
-import type { SemVer } from './version.ts'
+import { compareVersions } from './version.ts'
 
 /** Instances of one node that change or go (`next` undefined), by ref, and instances that come. */
 export interface RecordEdit {
@@ -48,12 +47,22 @@ export class ServiceRecord {
     const hits = (this.#hits ??= [])
     let hit = hits[at]
     if (hit === undefined) {
-      const entry = this.#entries[at]
-      if (entry === undefined) throw new RangeError(`no instance ${at} of ${this.name}`)
-      hit = Object.freeze<LookupHit>({ ok: true, service: this.#toInstance(entry) })
+      hit = Object.freeze<LookupHit>({ ok: true, service: this.instance(at) })
       hits[at] = hit
     }
     return hit
+  }
+
+  /** The instance at a place, without keeping it for the next who asks. */
+  instance(at: number): Instance {
+    const entry = this.#entries[at]
+    if (entry === undefined) throw new RangeError(`no instance ${at} of ${this.name}`)
+    return this.#hits?.[at]?.service ?? this.#toInstance(entry)
+  }
+
+  /** Makes old what was prepared from it, because it is no longer the record of its name. */
+  retire(): void {
+    this.#revision++
   }
 
   /** Costs one copy of the list, however much changes. */
@@ -75,7 +84,7 @@ export class ServiceRecord {
         entries.push(entry)
         hits.push(this.#hits?.[at])
       } else if (change.next !== undefined) {
-        if (compareVersions(change.next, entry) !== 0) moved.push(change.next)
+        if (byVersion(change.next, entry) !== 0) moved.push(change.next)
         else {
           entries.push(change.next)
           hits.push(undefined)
@@ -97,7 +106,7 @@ export class ServiceRecord {
         hits.push(this.#hits?.[from])
       }
     }
-    for (const arrival of arrivals.sort(compareVersions)) {
+    for (const arrival of arrivals.sort(byVersion)) {
       copyTo(this.#endOf(arrival))
       entries.push(arrival)
       hits.push(undefined)
@@ -113,7 +122,7 @@ export class ServiceRecord {
     while (low < high) {
       const middle = (low + high) >>> 1
       const entry = this.#entries[middle]
-      if (entry !== undefined && compareVersions(entry, arrival) <= 0) low = middle + 1
+      if (entry !== undefined && byVersion(entry, arrival) <= 0) low = middle + 1
       else high = middle
     }
     return low
@@ -125,14 +134,6 @@ export class ServiceRecord {
   }
 }
 
-/** The version of an entry, which was checked when it came in. */
-export function versionOf({ meta }: ServiceEntry): SemVer {
-  const version = parseVersion(meta.version)
-  if (version === undefined) throw new TypeError(`not a version: ${meta.version}`)
-  return version
-}
-
 /** Highest first. */
-function compareVersions(a: ServiceEntry, b: ServiceEntry): number {
-  return a.meta.version === b.meta.version ? 0 : versionOf(b).compare(versionOf(a))
-}
+const byVersion = (a: ServiceEntry, b: ServiceEntry): number =>
+  compareVersions(b.meta.version, a.meta.version)

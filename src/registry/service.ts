@@ -84,7 +84,10 @@ export function defineService(spec: ServiceSpec | ServiceDefinition): ServiceDef
   })
   sources.set(definition, {
     ...definition,
-    functions: mapValues(spec.functions ?? {}, (own) => ({ ...own, ...(own.retry && { retry: copyRetry(own.retry) }) })),
+    functions: mapValues(spec.functions ?? {}, (own) => ({
+      ...own,
+      ...(own.retry && { retry: copyRetry(own.retry) }),
+    })),
   })
   return definition
 }
@@ -123,7 +126,10 @@ export function complete(own: FunctionSpec, timeoutMs: number, retry: RetryOptio
 }
 
 /** A frozen record of changed values. `Object.fromEntries` keeps `__proto__` an ordinary key. */
-export const mapValues = <A, B>(record: Readonly<Record<string, A>>, map: (value: A) => B): Readonly<Record<string, B>> =>
+export const mapValues = <A, B>(
+  record: Readonly<Record<string, A>>,
+  map: (value: A) => B,
+): Readonly<Record<string, B>> =>
   Object.freeze(Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)])))
 
 const copyRetry = ({ limit, afterMs }: RetryOptions): RetryOptions => Object.freeze({ limit, afterMs })
@@ -148,6 +154,7 @@ function checkFields(spec: ServiceSpec): void {
   if (spec.retry !== undefined) checkKeys(about('retry'), spec.retry, ['limit', 'afterMs'])
   for (const [fn, own] of Object.entries(spec.functions ?? {})) {
     checkKeys(about(`functions[${JSON.stringify(fn)}]`), own, ['timeoutMs', 'retry'])
-    if (own.retry !== undefined) checkKeys(about(`functions[${JSON.stringify(fn)}].retry`), own.retry, ['limit', 'afterMs'])
+    if (own.retry !== undefined)
+      checkKeys(about(`functions[${JSON.stringify(fn)}].retry`), own.retry, ['limit', 'afterMs'])
   }
 }

@@ -26,3 +26,16 @@ export function parseVersion(text: string): SemVer | undefined {
   if (version !== undefined) remembered.set(text, version)
   return version
 }
+
+/** Orders two legal versions by precedence, the lower first. Build metadata is ignored. */
+export function compareVersions(a: string, b: string): number {
+  if (a === b) return 0
+  return versionOf(a).compare(versionOf(b))
+}
+
+/** A version that was checked when it came in. */
+export function versionOf(text: string): SemVer {
+  const version = parseVersion(text)
+  if (version === undefined) throw new TypeError(`not a version: ${text}`)
+  return version
+}

@@ -45,7 +45,7 @@ class Link {
     const first = delay + late
     if (!random.chance(repeat)) return lost ? LOST : [first]
     // Also when the first is lost: the copy may take another way.
-    const again = delay + random.between(0, strayMs)
+    const again = first + random.between(0, strayMs)
     return lost ? [again] : [first, again]
   }
 }

@@ -159,6 +159,15 @@ export class SimulatedNetwork {
     }
   }
 
+  /** Runs until the promise settles, for what takes virtual time, and gives its value. Rejects with `failure` after `withinMs`. */
+  async settle<T>(promise: Promise<T>, withinMs = 60_000): Promise<T> {
+    let settled = false
+    const done = (): void => void (settled = true)
+    promise.then(done, done)
+    await this.until('a promise settles', withinMs, () => settled, 1)
+    return promise
+  }
+
   /** What was sent since the network exists. */
   get traffic(): Traffic {
     return structuredClone(this.#traffic)

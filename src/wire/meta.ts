@@ -6,6 +6,12 @@ import { aboveLimit, invalid } from './check.ts'
 import type { WireLimits } from './limits.ts'
 
 /**
+ * What JSON text can say and JSON does not give back: half of a surrogate pair by an escape, numbers it reads as
+ * infinite, -0. Also matches harmless text; metas without any of it need no second look at each value.
+ */
+const SUSPICIOUS = /\\u|-0|\d[eE]/
+
+/**
  * A meta from its JSON text, deep-frozen because all readers share it.
  *
  * What comes in must be good to go out again, as a relay sends it on: so no number that JSON reads as infinite,
@@ -14,7 +20,7 @@ import type { WireLimits } from './limits.ts'
 export function decodeMeta(text: string, limits: WireLimits): Json {
   if (isLonger(text, limits.maxMetaBytes)) throw aboveLimit(`a meta above ${limits.maxMetaBytes} bytes`)
   try {
-    const meta = copyJson(JSON.parse(text), { maxBytes: limits.maxMetaBytes, maxDepth: limits.maxMetaDepth })
+    const meta = parse(text, limits)
     // The most that writing again adds: `1e20,` becomes 21 digits and a comma.
     const mayGrow = text.length * 5 > limits.maxMetaBytes
     if (mayGrow && isLonger(JSON.stringify(meta), limits.maxMetaBytes)) {
@@ -27,4 +33,18 @@ export function decodeMeta(text: string, limits: WireLimits): Json {
     if (error.code === 'ROLLCALL_INVALID_META') throw invalid(error.message)
     throw error
   }
+}
+
+function parse(text: string, { maxMetaBytes, maxMetaDepth }: WireLimits): Json {
+  const meta = JSON.parse(text) as Json
+  if (SUSPICIOUS.test(text)) return copyJson(meta, { maxBytes: maxMetaBytes, maxDepth: maxMetaDepth })
+  freezeDeep(meta, maxMetaDepth)
+  return meta
+}
+
+function freezeDeep(value: Json, depthLeft: number): void {
+  if (typeof value !== 'object' || value === null) return
+  if (depthLeft === 0) throw aboveLimit('a meta nested too deep')
+  for (const inner of Object.values(value)) freezeDeep(inner as Json, depthLeft - 1)
+  Object.freeze(value)
 }

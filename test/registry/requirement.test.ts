@@ -29,7 +29,10 @@ const comparator = fc
   .tuple(fc.constantFrom('', '=', '<', '<=', '>', '>=', '^', '~', '^', '~'), space, partial)
   .map(([operator, gap, operand]) => operator + gap + operand)
 const terms = fc.oneof(
-  { weight: 5, arbitrary: fc.array(comparator, { minLength: 1, maxLength: 3 }).map((list) => list.join(' ')) },
+  {
+    weight: 5,
+    arbitrary: fc.array(comparator, { minLength: 1, maxLength: 3 }).map((list) => list.join(' ')),
+  },
   { weight: 1, arbitrary: fc.tuple(partial, partial).map(([low, high]) => `${low} - ${high}`) },
 )
 const range = fc
@@ -233,10 +236,12 @@ describe('a bare version', () => {
     expect(meets('2.0.0', '2.0.0 || 3.0.0')).toBe(true)
   })
 
-  test.each(['2.1.0', ' 2.1.0', 'nonsense', '~> 2', undefined, 7, 'x'.repeat(300)])('compat %j is refused', (compat) =>
-    expect(() => new Requirements(compat as string)).toThrowError(
-      expect.objectContaining({ code: 'ROLLCALL_INVALID_OPTION' }),
-    ),
+  test.each(['2.1.0', ' 2.1.0', 'nonsense', '~> 2', undefined, 7, 'x'.repeat(300)])(
+    'compat %j is refused',
+    (compat) =>
+      expect(() => new Requirements(compat as string)).toThrowError(
+        expect.objectContaining({ code: 'ROLLCALL_INVALID_OPTION' }),
+      ),
   )
 })
 
@@ -247,7 +252,9 @@ test('a requirement above 256 bytes is refused, by bytes', () => {
   expect(() => requirements.compile('é'.repeat(128), 'include')).toThrowError(
     expect.objectContaining({ code: 'ROLLCALL_INVALID_REQUIREMENT' }),
   )
-  expect(requirements.compile(`>=1.0.0${' '.repeat(249)}`, 'include').matches(parseVersion('1.0.0')!)).toBe(true)
+  expect(requirements.compile(`>=1.0.0${' '.repeat(249)}`, 'include').matches(parseVersion('1.0.0')!)).toBe(
+    true,
+  )
   expect(() => requirements.compile(5 as unknown as string, 'include')).toThrowError(
     expect.objectContaining({ code: 'ROLLCALL_INVALID_REQUIREMENT' }),
   )
@@ -264,7 +271,16 @@ test('requirements are remembered, the ones in use longest, and bounded', () => 
   expect(own.compile('~> 2.0', 'exclude')).not.toBe(inUse)
 })
 
-test.each(['v2.1.0', '=2.1.0', ' 2.1.0', '2.1.0 ', '2.1', '2', '', '02.1.0', '2.1.0-01', '1.2.3.4', '1.2.3-'])(
-  '%j is no version',
-  (text) => expect(parseVersion(text)).toBeUndefined(),
-)
+test.each([
+  'v2.1.0',
+  '=2.1.0',
+  ' 2.1.0',
+  '2.1.0 ',
+  '2.1',
+  '2',
+  '',
+  '02.1.0',
+  '2.1.0-01',
+  '1.2.3.4',
+  '1.2.3-',
+])('%j is no version', (text) => expect(parseVersion(text)).toBeUndefined())

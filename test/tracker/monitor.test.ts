@@ -29,7 +29,7 @@ describe('close', () => {
   test('one function listening twice is called twice', () => {
     const monitor = new Monitor()
     let calls = 0
-    const listener = (): void => void calls++
+    const listener = (): number => ++calls
     const off = monitor.onClose(listener)
     monitor.onClose(listener)
     monitor.onClose(listener)

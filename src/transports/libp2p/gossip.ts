@@ -50,6 +50,8 @@ export class Gossip {
     this.#pubsub.topicValidators.delete(this.#topic)
     this.#pubsub.removeEventListener('subscription-change', this.#onSubscription)
     if (unsubscribe) this.#pubsub.unsubscribe(this.#topic)
+    // Gossipsub forgets this timer when it stops; it would keep the process for up to a second.
+    else clearTimeout(this.#pubsub.status?.heartbeatTimeout)
   }
 
   async publish(data: Uint8Array): Promise<void> {

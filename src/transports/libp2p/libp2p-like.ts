@@ -72,6 +72,8 @@ export interface PubsubLike {
   addEventListener(type: string, listener: (event: { readonly detail: unknown }) => void): void
   removeEventListener(type: string, listener: (event: { readonly detail: unknown }) => void): void
   /** On the classes of both lines, in the types of neither. */
+  readonly status?: { readonly heartbeatTimeout?: NodeJS.Timeout }
+  readonly opts?: { readonly floodPublish?: boolean }
   readonly peers?: ReadonlyMap<string, unknown>
   readonly streamsInbound?: ReadonlyMap<string, { readonly rawStream: StreamLike }>
   readonly streamsOutbound?: ReadonlyMap<string, { readonly rawStream: StreamLike }>

@@ -17,6 +17,8 @@ export interface MeshNode {
   isConnected(peer: NodeId): boolean
   /** Reported once until the reason changes or `well` is called. */
   unwell(where: string, failure: DialFailure, message: string): void
+  /** A learned peer could not be dialled: it may be dead. */
+  missed(peer: NodeId): void
   /** What was reported of a place is over: a neighbour is there. */
   well(where: string): void
   /** Endpoints this node listens at. */
@@ -44,7 +46,7 @@ interface Peer extends Target {
 }
 
 /** The node with the higher id dials only when the other has not after this time, so that seldom both do. */
-const HIGHER_ID_WAITS_MS = 2_000
+const HIGHER_ID_WAITS_MS = 1_000
 /** Spreads what many nodes do for the same reason at the same time. */
 const JITTER_MS = 250
 /** A peer of a large cluster that failed this often gives its place to another. */
@@ -228,6 +230,7 @@ export class Mesh {
     const result = await this.#node.dial(addresses, this.#options.dialTimeoutMs)
     if (result.ok || this.#node.isConnected(peer)) return 'settled'
     this.#node.unwell(peer, result.failure, result.message)
+    this.#node.missed(peer)
     return 'failed'
   }
 

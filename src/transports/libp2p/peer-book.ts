@@ -52,6 +52,10 @@ export class PeerBook {
     this.#places.delete(peer)
   }
 
+  knows(peer: NodeId): boolean {
+    return this.#places.has(peer)
+  }
+
   isLearned(peer: NodeId): boolean {
     return this.#places.get(peer)?.learned !== undefined
   }

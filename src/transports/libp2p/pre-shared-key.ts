@@ -1,5 +1,5 @@
-import { hkdfSync } from 'node:crypto'
 import { preSharedKey } from '@libp2p/pnet'
+import { swarmKey } from './swarm-key.ts'
 
 type Factory = ReturnType<typeof preSharedKey>
 type Protector = ReturnType<Factory>
@@ -7,15 +7,6 @@ type Connection = Awaited<ReturnType<Protector['protect']>>
 
 /** What the first bytes of every connection are once they are decrypted with the right key. */
 const HELLO = Uint8Array.from(Buffer.from('\x13/multistream/1.0.0\n', 'latin1'))
-
-/**
- * The libp2p pre-shared key (the text of a `swarm.key` file) made of a cluster's secret, for nodes that the
- * caller builds: pass it to `preSharedKey({ psk })` of either line's pnet.
- */
-export function swarmKey(secret: string | Uint8Array): Uint8Array {
-  const key = hkdfSync('sha256', secret, '', 'rollcall pre-shared key 1', 32)
-  return new TextEncoder().encode(`/key/swarm/psk/1.0.0/\n/base16/\n${Buffer.from(key).toString('hex')}`)
-}
 
 /** Passes on what arrives as long as it begins as it must; with another key it is noise from the first byte. */
 async function* guarded(source: Connection['source'], wrongKey: () => Error): Connection['source'] {

@@ -7,7 +7,7 @@ const END_MARK = 0xffff_ffff
 const HEADER_BYTES = 4
 /** Written piece by piece, so that a slow link shows progress and only a standing one is a stall. */
 const PIECE_BYTES = 64 * 1024
-/** How long a closed channel waits for its peer to end as well before the stream is reset. */
+/** How long a channel that nobody reads waits for its peer to end in order before the stream is reset. */
 const LINGER_MS = 5_000
 
 export interface ChannelLimits {
@@ -23,6 +23,17 @@ function header(length: number): Uint8Array {
   const bytes = new Uint8Array(HEADER_BYTES)
   new DataView(bytes.buffer).setUint32(0, length)
   return bytes
+}
+
+/** Not `Buffer.concat`: a Buffer is a Uint8Array whose `slice` shares memory, which callers would not expect. */
+function joined(pieces: readonly Uint8Array[], length: number): Uint8Array {
+  const all = new Uint8Array(length)
+  let at = 0
+  for (const piece of pieces) {
+    all.set(piece, at)
+    at += piece.length
+  }
+  return all
 }
 
 /**
@@ -44,7 +55,11 @@ export class SyncChannel implements Channel {
   #writing: Promise<void> = Promise.resolve()
   #closing: Promise<void> | undefined
   #reader: 'none' | 'busy' | 'left' = 'none'
+  /** The peer's end mark was read. */
   #ended = false
+  /** The stream itself ended after it. */
+  #streamEnded = false
+  #linger: NodeJS.Timeout | undefined
   #buffered: Uint8Array = new Uint8Array(0)
 
   constructor(stream: ByteStream, limits: ChannelLimits) {
@@ -70,6 +85,7 @@ export class SyncChannel implements Channel {
   }
 
   close(): Promise<void> {
+    if (this.#error !== undefined) return Promise.resolve()
     this.#closing ??= this.#finish()
     return this.#closing
   }
@@ -83,7 +99,7 @@ export class SyncChannel implements Channel {
     this.#error = error
     this.#breakWait(error)
     this.#stream.abort(error)
-    this.#finishDone()
+    this.#finished()
     return error
   }
 
@@ -118,10 +134,21 @@ export class SyncChannel implements Channel {
     } catch {
       return
     }
-    const linger = setTimeout(() => this.#fail(broken('the peer did not end its side')), LINGER_MS)
-    void this.done.then(() => clearTimeout(linger))
-    if (this.#ended) this.#finishDone()
-    else if (this.#reader !== 'busy') void this.#discard()
+    if (this.#streamEnded) this.#finished()
+    if (this.#ended) return
+    if (this.#reader !== 'busy') this.#awaitPeer()
+    if (this.#reader === 'left') void this.#discard()
+  }
+
+  /** From here on the peer has `LINGER_MS` to end its side. */
+  #awaitPeer(): void {
+    this.#linger ??= setTimeout(() => this.#fail(broken('the peer did not end its side')), LINGER_MS)
+    this.#linger.unref()
+  }
+
+  #finished(): void {
+    clearTimeout(this.#linger)
+    this.#finishDone()
   }
 
   /** Reads what nobody wants any more, so that the peer can end in order. */
@@ -136,6 +163,10 @@ export class SyncChannel implements Channel {
   async *#read(): AsyncGenerator<Uint8Array> {
     if (this.#reader !== 'none') throw new RollcallError('ROLLCALL_INVALID_ARGUMENT', 'a channel has one reader')
     this.#reader = 'busy'
+    if (!this.#ended) {
+      clearTimeout(this.#linger)
+      this.#linger = undefined
+    }
     try {
       for (;;) {
         const message = await this.#next()
@@ -144,14 +175,18 @@ export class SyncChannel implements Channel {
       }
     } finally {
       this.#reader = 'left'
-      if (this.#closing !== undefined && !this.#ended && this.#error === undefined) void this.#discard()
+      if (this.#closing !== undefined && !this.#ended && this.#error === undefined) {
+        this.#awaitPeer()
+        void this.#discard()
+      }
     }
   }
 
   /** The next message, or undefined at the end mark. */
   async #next(): Promise<Uint8Array | undefined> {
     if (this.#ended) return undefined
-    const length = new DataView((await this.#take(HEADER_BYTES)).slice().buffer).getUint32(0)
+    const { buffer, byteOffset } = await this.#take(HEADER_BYTES)
+    const length = new DataView(buffer, byteOffset).getUint32(0)
     if (length === END_MARK) {
       this.#ended = true
       void this.#awaitEnd()
@@ -175,20 +210,22 @@ export class SyncChannel implements Channel {
       pieces.push(step.value)
       have += step.value.length
     }
-    const all = pieces.length === 1 ? this.#buffered : Buffer.concat(pieces)
+    const all = pieces.length === 1 ? this.#buffered : joined(pieces, have)
     this.#buffered = all.subarray(count)
     return all.subarray(0, count)
   }
 
   /** After the end mark: lets the stream see its own end, without which it would count as open for ever. */
   async #awaitEnd(): Promise<void> {
+    this.#awaitPeer()
     try {
       while ((await this.#stream.chunks.next()).done !== true);
     } catch {
       // A reset after the end mark is an end.
     }
-    if (this.#closing === undefined) return
+    clearTimeout(this.#linger)
+    this.#streamEnded = true
     await this.#closing
-    this.#finishDone()
+    if (this.#closing !== undefined) this.#finished()
   }
 }

@@ -1,14 +1,14 @@
-import { multiaddr } from '@multiformats/multiaddr'
 import type { NodeId } from '../../core/frame.ts'
 import { RollcallError } from '../../errors.ts'
 import type { Channel, Transport, TransportEvents } from '../../tracker/ports.ts'
-import { Adapter } from './adapter.ts'
-import { advertisable, endpointOf, isLoopback, multiaddrOf, withoutPeer, type Endpoint } from './addresses.ts'
-import { dialFailure, dialMessage, type DialFailure } from './dial-outcome.ts'
-import { examine, type Verdict } from './evidence.ts'
+import { Adapter, type ByteStream } from './adapter.ts'
+import { advertisable } from './addresses.ts'
+import type { DialFailure } from './dial-outcome.ts'
+import type { Verdict } from './evidence.ts'
 import { Gossip } from './gossip.ts'
 import type { ConnectionLike, Identified, PeerIdLike } from './libp2p-like.ts'
-import { Mesh, type DialResult } from './mesh.ts'
+import { Links } from './links.ts'
+import { Mesh } from './mesh.ts'
 import { Neighbours } from './neighbours.ts'
 import type { ResolvedMesh } from './options.ts'
 import { PeerBook } from './peer-book.ts'
@@ -21,12 +21,6 @@ import { Watchdog } from './watchdog.ts'
 const SYNC_VERSION = 1
 /** Sync channels at once with one peer, each way. The tracker opens a handful; this leaves room for slow ends. */
 const CHANNELS_PER_PEER = 64
-/** One fast look at a peer whose connection closed; on a local network an answer takes a few ms. */
-const EVIDENCE_MS = 1_000
-/** The node with the higher id leaves the other this long to dial first. */
-const YIELD_MS = 150
-/** Second connections are closed once they have settled and carry nothing. */
-const SPARE_AGE_MS = 5_000
 /** How long `stop` waits for connections to close in order before it drops them, and for the node to stop. */
 const CLOSE_MS = 100
 const STOP_MS = 1_000
@@ -35,8 +29,6 @@ const STOP_MS = 1_000
 export interface Making {
   /** True for the node that this package built: strangers are hung up, spare connections closed. */
   readonly own: boolean
-  /** Whether publishers send to every neighbour. */
-  readonly floods: boolean
 }
 
 function within(ms: number, work: Promise<unknown>): Promise<unknown> {
@@ -55,13 +47,15 @@ export class Libp2pTransport implements Transport {
   readonly #adapter: Adapter
   readonly #protocol: string
   readonly #book = new PeerBook()
+  readonly #links: Links
   readonly #gossip: Gossip
   readonly #neighbours: Neighbours
   readonly #mesh: Mesh
   readonly #watchdog: Watchdog
   readonly #reports: Reports
+  /** Said to be dead, once per loss. */
+  readonly #dead = new Set<NodeId>()
   readonly #channels = new Set<SyncChannel>()
-  readonly #pending = new Set<AbortController>()
   #events: TransportEvents | undefined
   #starting: Promise<void> | undefined
   #stopping: Promise<void> | undefined
@@ -73,6 +67,7 @@ export class Libp2pTransport implements Transport {
     this.#options = options
     this.#making = making
     this.#adapter = new Adapter(stack.line)
+    this.#links = new Links(stack, this.#book)
     this.#protocol = `/rollcall/${options.cluster}/sync/${String(SYNC_VERSION)}`
     this.#reports = new Reports((where, error) => this.#events?.problem(where, error))
     this.#gossip = new Gossip(stack.pubsub, `rollcall/${options.cluster}`, this.id, options.maxGossipBytes, {
@@ -94,28 +89,31 @@ export class Libp2pTransport implements Transport {
         connected: (peer) => this.#joined(peer),
         disconnected: (peer) => this.#events?.disconnected(peer),
         stranger: (peer) => this.#stranger(peer),
-        outdated: (peer) => void this.#identify(peer),
+        outdated: (peer) => void this.#links.identify(peer),
       },
     )
     this.#mesh = new Mesh(
       {
         id: this.id,
-        dial: (addresses, timeoutMs) => this.#dial(addresses, timeoutMs),
+        dial: (addresses, timeoutMs) => this.#links.dial(addresses, timeoutMs),
         isConnected: (peer) => this.#neighbours.isConnected(peer),
         unwell: (where, failure, message) => this.#unwell(where, failure, message),
+        missed: (peer) => void this.#lookAfter(peer),
         well: (where) => this.#reports.clear(where),
-        isSelf: (endpoint) => this.#isSelf(endpoint),
+        isSelf: (endpoint) => this.#links.isSelf(endpoint),
       },
       this.#book,
       options,
     )
     this.#watchdog = new Watchdog({
       periodMs: options.watchdogMs,
-      floods: making.floods,
+      floods: stack.pubsub.opts?.floodPublish === true,
       neighbours: () => this.neighbours(),
       isHealthy: (peer) => this.#gossip.isHealthy(peer),
-      cure: (peer, why) => this.#hangUp(peer, why),
-      tidy: () => this.#closeSpares(),
+      cure: (peer, why) => this.#links.hangUp(peer, why),
+      tidy: () => {
+        if (making.own) this.#links.closeSpares(this.neighbours())
+      },
     })
   }
 
@@ -149,8 +147,10 @@ export class Libp2pTransport implements Transport {
     this.#mesh.start()
     this.#watchdog.start()
     for (const connection of node.getConnections()) {
-      this.#opened(connection)
-      void this.#identify(connection.remotePeer.toString())
+      const peer = connection.remotePeer.toString()
+      this.#book.meet(connection)
+      this.#neighbours.opened(peer)
+      void this.#links.identify(peer)
     }
   }
 
@@ -161,7 +161,7 @@ export class Libp2pTransport implements Transport {
   async openSync(peer: NodeId, signal: AbortSignal): Promise<Channel> {
     try {
       signal.throwIfAborted()
-      const [connection] = this.#connections(peer)
+      const [connection] = this.#links.of(peer)
       if (connection === undefined || this.#events === undefined) throw new Error('not connected')
       const stream = await this.#adapter.open(connection, this.#protocol, CHANNELS_PER_PEER, signal)
       return this.#channel(stream)
@@ -183,6 +183,7 @@ export class Libp2pTransport implements Transport {
 
   learn(peer: NodeId, addresses: readonly string[]): void {
     if (peer === this.id || this.#isStopping()) return
+    this.#dead.delete(peer)
     this.#book.learn(peer, addresses)
     this.#mesh.learn(peer)
   }
@@ -191,6 +192,7 @@ export class Libp2pTransport implements Transport {
     this.#mesh.forget(peer)
     this.#watchdog.forget(peer)
     this.#book.forget(peer)
+    this.#dead.delete(peer)
     this.#reports.clear(peer)
   }
 
@@ -198,8 +200,8 @@ export class Libp2pTransport implements Transport {
     if (peer === this.id) return 'alive'
     if (this.#events === undefined) return 'unknown'
     const connected = this.#neighbours.isConnected(peer)
-    if (connected && (await this.#identify(peer))) return 'alive'
-    return this.#neighbours.isConnected(peer) ? 'unknown' : this.#examine(peer)
+    if (connected && (await this.#links.identify(peer))) return 'alive'
+    return this.#neighbours.isConnected(peer) ? 'unknown' : this.#links.examine(peer)
   }
 
   stop(): Promise<void> {
@@ -213,7 +215,7 @@ export class Libp2pTransport implements Transport {
     this.#watchdog.stop()
     this.#neighbours.stop()
     this.#listen('removeEventListener')
-    for (const controller of this.#pending) controller.abort()
+    this.#links.stop()
     for (const channel of this.#channels) channel.abort(new Error('the node is stopping'))
     const { node } = this.#stack
     const livesOn = !this.#startedNode
@@ -228,5 +230,116 @@ export class Libp2pTransport implements Transport {
     await within(CLOSE_MS, Promise.all(connections.map((connection) => connection.close())))
     for (const connection of connections) connection.abort(new Error('the node is stopping'))
     await within(STOP_MS, Promise.resolve(node.stop()))
+  }
+
+  #isStopping(): boolean {
+    return this.#stopping !== undefined
+  }
+
+  #channel(stream: ByteStream): SyncChannel {
+    const { maxMessageBytes, channelStallMs } = this.#options
+    const channel = new SyncChannel(stream, { maxMessageBytes, stallMs: channelStallMs })
+    this.#channels.add(channel)
+    void channel.done.then(() => this.#channels.delete(channel))
+    return channel
+  }
+
+  #listen(change: 'addEventListener' | 'removeEventListener'): void {
+    const { node } = this.#stack
+    node[change]('connection:open', this.#onOpen)
+    node[change]('peer:connect', this.#onConnect)
+    node[change]('peer:identify', this.#onIdentify)
+    node[change]('peer:disconnect', this.#onDisconnect)
+  }
+
+  readonly #onOpen = ({ detail }: { readonly detail: unknown }): void => {
+    this.#book.meet(detail as ConnectionLike)
+  }
+
+  readonly #onConnect = ({ detail }: { readonly detail: unknown }): void => {
+    this.#neighbours.opened((detail as PeerIdLike).toString())
+  }
+
+  readonly #onIdentify = ({ detail }: { readonly detail: unknown }): void => {
+    const { peerId, protocols, listenAddrs } = detail as Identified
+    const peer = peerId.toString()
+    // The answer may come after the connection is gone.
+    if (this.#links.of(peer).length === 0) return
+    this.#book.identify(peer, listenAddrs.map(String))
+    this.#checkVersion(peer, protocols)
+    this.#neighbours.identified(peer, protocols)
+  }
+
+  readonly #onDisconnect = ({ detail }: { readonly detail: unknown }): void => {
+    const peer = (detail as PeerIdLike).toString()
+    const wasNeighbour = this.#neighbours.closed(peer)
+    this.#mesh.lost(peer, wasNeighbour)
+    if (wasNeighbour) void this.#lookAfter(peer)
+    else this.#forgetStranger(peer)
+  }
+
+  /** Says at once whether a neighbour that was lost is dead: the registry must not offer what it ran. */
+  async #lookAfter(peer: NodeId): Promise<void> {
+    if (this.#dead.has(peer)) return
+    const verdict = await this.#links.examine(peer)
+    if (this.#neighbours.isConnected(peer)) return
+    // Forgotten meanwhile means that it left in order, which everybody knows.
+    if (verdict === 'refused' && this.#book.knows(peer) && !this.#dead.has(peer)) {
+      this.#dead.add(peer)
+      this.#events?.refused(peer)
+    }
+    this.#forgetStranger(peer)
+  }
+
+  #forgetStranger(peer: NodeId): void {
+    if (this.#book.isLearned(peer)) return
+    this.#book.forget(peer)
+    this.#dead.delete(peer)
+  }
+
+  #joined(peer: NodeId): void {
+    this.#dead.delete(peer)
+    this.#mesh.joined(peer, this.neighbours().length === 1)
+    this.#events?.connected(peer)
+  }
+
+  /** A brought node may have connections of its own that are no business of ours. */
+  #stranger(peer: NodeId): void {
+    if (!this.#making.own) return
+    const why = 'the peer did not join the cluster: it belongs to another one, or is no rollcall node'
+    this.#reports.report(this.#mesh.nameOf(peer), 'stranger', 'ROLLCALL_PEER_REFUSED', why)
+    this.#links.hangUp(peer, why)
+  }
+
+  #checkVersion(peer: NodeId, protocols: readonly string[]): void {
+    if (protocols.includes(this.#protocol)) return
+    const ours = this.#protocol.replace(/[^/]+$/, '')
+    const theirs = protocols.filter((protocol) => protocol.startsWith(ours)).map((each) => each.slice(ours.length))
+    if (theirs.length === 0) return
+    const versions = `the peer speaks version ${theirs.join(' and ')} of the sync protocol, this node ${String(SYNC_VERSION)}`
+    this.#reports.report(peer, 'version', 'ROLLCALL_PROTOCOL_MISMATCH', `${versions}; upgrade the older of the two`)
+  }
+
+  #unwell(where: string, failure: DialFailure, message: string): void {
+    const code = failure === 'unreachable' ? 'ROLLCALL_PEER_UNREACHABLE' : 'ROLLCALL_PEER_REFUSED'
+    const words = {
+      unreachable: 'nothing answers',
+      self: 'the address is this node itself',
+      'other-identity': 'another node than the expected one answers',
+      refused: 'what answers is no member of this cluster, or refuses this node',
+    } as const satisfies Record<DialFailure, string>
+    this.#reports.report(where, failure, code, `${words[failure]} at ${where}: ${message}`)
+  }
+
+  #oversized(via: NodeId, bytes: number): void {
+    const sizes = `${String(bytes)} bytes, at most ${String(this.#options.maxGossipBytes)}`
+    this.#reports.report(via, 'oversized', 'ROLLCALL_FRAME_LIMIT', `a gossip message of ${sizes}, was dropped`)
+  }
+
+  /** Somebody was turned away before there was a connection. */
+  turnedAway(where: string, why: string): void {
+    // The port of an inbound connection is another one each time.
+    const host = where.replace(/\/tcp\/\d+.*$/, '')
+    this.#reports.report(host, why, 'ROLLCALL_PEER_REFUSED', why)
   }
 }

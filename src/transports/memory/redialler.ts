@@ -40,6 +40,13 @@ export class Redialler {
     return this.#pursuits.get(key)?.target
   }
 
+  /** Some node is wanted at this address. */
+  seeksNodeAt(address: string): boolean {
+    return [...this.#pursuits.values()].some(
+      ({ target }) => target.peer !== undefined && target.addresses.includes(address),
+    )
+  }
+
   /** Wants a target, or wants it at other addresses. */
   want(key: string, target: Target): void {
     const pursuit = this.#pursuits.get(key) ?? { target, failures: 0, pending: undefined }

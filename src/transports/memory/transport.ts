@@ -287,7 +287,9 @@ export class MemoryTransport implements Transport {
       this.#events?.refused(target.peer)
       return
     }
-    if (!first) return
+    // Of a seed whose node is known, the node is what is reported.
+    const known = target.peer === undefined && target.addresses.some((at) => this.#redialler.seeksNodeAt(at))
+    if (!first || known) return
     const where = target.peer ?? target.addresses.join()
     this.#events?.problem(where, new RollcallError('ROLLCALL_PEER_UNREACHABLE', `${where}: dial ${outcome}`))
   }

@@ -1,0 +1,74 @@
+import type { Entry } from '../core/frame.ts'
+import type { Json } from '../core/json.ts'
+import { readEntry } from './instance.ts'
+import { judge } from './query.ts'
+import type { Query } from './query.ts'
+import { findCandidates } from './selector.ts'
+import type { ServiceRecord } from './service-record.ts'
+import type { ExplainReason, Explanation, Instance } from './types.ts'
+import { compareVersions, versionOf } from './version.ts'
+
+/** Why each instance of a service is or is not returned, in the order in which lookups consider them. Pure. */
+export function explainInstances(
+  query: Query,
+  record: ServiceRecord,
+  nodeName: (node: string) => string,
+): Explanation[] {
+  const { hits } = findCandidates(query, record, nodeName)
+  const chosen = new Set(hits.map(({ service }) => service.id))
+  const best = hits[0]?.service
+  return record.entries.map((entry, at) => {
+    const instance = record.instance(at)
+    const verdict = judge(query, entry, versionOf(entry.meta.version), nodeName)
+    let reason: ExplainReason
+    if (verdict !== 'eligible') reason = verdict
+    else if (chosen.has(instance.id)) reason = 'returned'
+    else
+      reason = best !== undefined && isOfZone(query, best) && sameVersion(best, instance) ? 'zone' : 'older'
+    return {
+      instance,
+      node: entry.node,
+      returned: reason === 'returned',
+      reason,
+      text: say(reason, instance, query, best),
+    }
+  })
+}
+
+/** Entries that bear the name of a service and are none. */
+export function explainInvalid(entries: readonly Entry<Json>[]): Explanation[] {
+  return entries.flatMap((entry) => {
+    const fault = readEntry(entry)
+    if (typeof fault !== 'string') return []
+    const text = `what ${entry.node} published is not a service: ${fault}`
+    return [{ instance: undefined, node: entry.node, returned: false, reason: 'invalid', text }]
+  })
+}
+
+const isOfZone = (query: Query, { zone }: Instance): boolean =>
+  query.zone !== undefined && zone === query.zone
+
+const sameVersion = (a: Instance, b: Instance): boolean => compareVersions(a.version, b.version) === 0
+
+function say(reason: ExplainReason, instance: Instance, query: Query, best: Instance | undefined): string {
+  const { name, version, node, nodeName, zone, state } = instance
+  const who = `${name} ${version} on ${nodeName || node}`
+  switch (reason) {
+    case 'returned':
+      return `${who} is returned${query.balance === 'first' ? ' unless another is known for longer' : ', in turn with its like'}`
+    case 'version':
+      return `${who} is of a version that ${JSON.stringify(query.requirement.text)} does not admit`
+    case 'function':
+      return `${who} does not offer ${query.function ?? ''}`
+    case 'node':
+      return `${who} is not on ${query.node ?? ''}`
+    case 'state':
+      return `${who} is ${state}, not ${query.state}`
+    case 'older':
+      return `${who} would do, but ${best?.version ?? 'another version'} is newer`
+    case 'zone':
+      return `${who} would do, but it is in ${zone === undefined ? 'no zone' : `zone ${zone}`}, and others are in ${query.zone ?? ''}`
+    case 'invalid':
+      return `${who} is not a service`
+  }
+}

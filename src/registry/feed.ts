@@ -1,0 +1,93 @@
+import type { Entry, NodeId } from '../core/frame.ts'
+import type { Json } from '../core/json.ts'
+import type { RollcallError } from '../errors.ts'
+import { NODE_TOPIC } from '../tracker/node-entry.ts'
+import { surfaceError } from '../tracker/surface.ts'
+import type { Tracker } from '../tracker/tracker.ts'
+import type { Diff, NodeInfo } from '../tracker/types.ts'
+import { SERVICE_TOPIC } from './instance.ts'
+
+export interface FeedSink {
+  applied(diff: Diff): void
+  /** The tracker has closed itself. */
+  failed(error: RollcallError): void
+}
+
+/** What a registry hears of its tracker: diffs, and with them the names of nodes. */
+export class Feed {
+  readonly #tracker: Tracker
+  readonly #sink: FeedSink
+  readonly #names = new Map<NodeId, string>()
+  #incarnation = 0
+  #detach: () => void = () => undefined
+
+  constructor(tracker: Tracker, sink: FeedSink) {
+    this.#tracker = tracker
+    this.#sink = sink
+  }
+
+  /** The present life of this node. */
+  get incarnation(): number {
+    return this.#incarnation
+  }
+
+  /** The label of a node; '' until it has said it. */
+  nodeName(node: NodeId): string {
+    return this.#names.get(node) ?? ''
+  }
+
+  /** Passes on what the tracker holds already, and then what changes. */
+  start(): void {
+    const tracker = this.#tracker
+    const onDiff = (diff: Diff): void => {
+      this.#learn(diff)
+      this.#sink.applied(diff)
+    }
+    const onUp = ({ id, name }: NodeInfo): void => {
+      this.#names.set(id, name)
+    }
+    const onPurged = ({ id }: NodeInfo): void => {
+      this.#names.delete(id)
+    }
+    const onError = (error: RollcallError): void => {
+      // An error that nobody listens to surfaces; that we listen must not hide it.
+      if (tracker.listenerCount('error') === 1) surfaceError(error)
+      this.#sink.failed(error)
+    }
+    tracker.on('diff', onDiff).on('node_up', onUp).on('node_purged', onPurged).on('error', onError)
+    this.#detach = () => {
+      tracker.off('diff', onDiff).off('node_up', onUp).off('node_purged', onPurged).off('error', onError)
+    }
+    this.#replay()
+  }
+
+  stop(): void {
+    this.#detach()
+  }
+
+  #replay(): void {
+    for (const { id, name, self, incarnation } of this.#tracker.nodes()) {
+      this.#names.set(id, name)
+      if (self) this.#incarnation = incarnation
+    }
+    const byNode = new Map<NodeId, Entry<Json>[]>()
+    for (const entry of this.#tracker.list(SERVICE_TOPIC)) {
+      const entries = byNode.get(entry.node)
+      if (entries === undefined) byNode.set(entry.node, [entry])
+      else entries.push(entry)
+    }
+    for (const [node, joins] of byNode) {
+      this.#sink.applied({ node, joins, leaves: [], updates: [], reason: undefined })
+    }
+  }
+
+  #learn({ node, joins, updates }: Diff): void {
+    for (const entry of joins) this.#read(node, entry)
+    for (const { entry } of updates) this.#read(node, entry)
+  }
+
+  #read(node: NodeId, { topic, key, incarnation }: Entry<Json>): void {
+    if (topic === NODE_TOPIC) this.#names.set(node, key)
+    if (node === this.#tracker.id) this.#incarnation = incarnation
+  }
+}

@@ -1,0 +1,282 @@
+import type { Entry } from '../core/frame.ts'
+import type { Json } from '../core/json.ts'
+import { RollcallError } from '../errors.ts'
+import { Emitter } from '../tracker/emitter.ts'
+import { Monitor } from '../tracker/monitor.ts'
+import type { Clock, Random } from '../tracker/ports.ts'
+import { systemClock, systemRandom } from '../tracker/system.ts'
+import { createTracker } from '../tracker/tracker.ts'
+import type { Tracker } from '../tracker/tracker.ts'
+import type { Diff, DownReason, NodeInfo } from '../tracker/types.ts'
+import { checkOption } from '../tracker/check.ts'
+import { argumentError, checkKeys, isRecord } from './check.ts'
+import { Feed } from './feed.ts'
+import { explainInstances, explainInvalid } from './explain.ts'
+import { SERVICE_TOPIC } from './instance.ts'
+import { resolveRegistryBehaviour } from './options.ts'
+import type { RegistryOptions } from './options.ts'
+import { checkName, FILTER_FIELDS, LOOKUP_FIELDS, readQuery } from './query.ts'
+import type { QueryContext } from './query.ts'
+import { RegistrationHandle } from './registration.ts'
+import { Requirements } from './requirement.ts'
+import { ServiceLog } from './service-log.ts'
+import { findEligible } from './selector.ts'
+import { SelectorPool } from './selector-pool.ts'
+import { defineService } from './service.ts'
+import { functionNameFault } from './service-fault.ts'
+import { ServiceIndex } from './service-index.ts'
+import type { ServiceChange } from './service-index.ts'
+import { serviceList } from './service-list.ts'
+import type {
+  CallOptions,
+  Explanation,
+  FilterOptions,
+  Instance,
+  LookupAnswer,
+  LookupOptions,
+  RegistryEvents,
+  RejectedService,
+  ServiceSelector,
+  ServiceSpec,
+  WaitOptions,
+} from './types.ts'
+import { Waiters } from './waiters.ts'
+
+export interface RegisterOptions {
+  /** The life that the registration is tied to. Default: one of its own, ended by `unregister`. */
+  readonly monitor?: Monitor | undefined
+}
+
+interface Parts {
+  readonly tracker: Tracker
+  readonly zone: string | undefined
+  readonly clock: Clock
+  readonly random: Random
+  readonly queries: QueryContext
+  readonly log: ServiceLog
+}
+
+/**
+ * Services of a cluster: what this process offers, and who else offers what. Every question is answered at once, from
+ * this node's replica.
+ */
+export class Registry extends Emitter<RegistryEvents> {
+  /** The tracker underneath, for topics of your own, its events and counters. */
+  readonly tracker: Tracker
+  readonly #parts: Parts
+  readonly #index: ServiceIndex
+  readonly #pool: SelectorPool
+  readonly #waiters: Waiters
+  readonly #feed: Feed
+  // Holding them keeps their monitors from being collected, so a caller may drop the handle.
+  readonly #registrations = new Set<RegistrationHandle>()
+  #rejected = 0
+  #closing: Promise<void> | undefined
+
+  private constructor(parts: Parts) {
+    super()
+    this.#parts = parts
+    this.tracker = parts.tracker
+    this.#feed = new Feed(parts.tracker, {
+      applied: (diff) => this.#applied(diff),
+      failed: (error) => {
+        this.#closing ??= this.#shutDown(error)
+      },
+    })
+    this.#index = new ServiceIndex((node) => this.#feed.nodeName(node))
+    this.#pool = new SelectorPool(this.#index, parts.queries, parts.random)
+    this.#waiters = new Waiters(parts.clock)
+    this.#feed.start()
+  }
+
+  /** @internal See `createRegistry`. */
+  static async create(options: RegistryOptions): Promise<Registry> {
+    checkOption(isRecord(options), 'options', options, 'must be an object')
+    const { logger, compat, prerelease, ...trackerOptions } = options
+    const behaviour = resolveRegistryBehaviour({ logger, compat, prerelease })
+    const queries = { requirements: new Requirements(behaviour.compat), prerelease: behaviour.prerelease }
+    const tracker = await createTracker(trackerOptions)
+    const { zone, clock = systemClock, random = systemRandom } = trackerOptions
+    return new Registry({ tracker, zone, clock, random, queries, log: new ServiceLog(behaviour.logger) })
+  }
+
+  /** How many entries of peers were no service. */
+  get rejected(): number {
+    return this.#rejected
+  }
+
+  /** True from the first call of `close` on, or when the tracker has closed itself. */
+  get closed(): boolean {
+    return this.#closing !== undefined || this.tracker.closed
+  }
+
+  /**
+   * Offers a service until its monitor, or the registry, closes. The same service may be offered any number of times,
+   * but only once by one monitor.
+   *
+   * Throws as `defineService` and `tracker.track`; then nothing is registered.
+   */
+  register(spec: ServiceSpec, options: RegisterOptions = {}): RegistrationHandle {
+    checkKeys('The options', options, ['monitor'])
+    const registration = new RegistrationHandle({
+      host: {
+        tracker: this.tracker,
+        zone: this.#parts.zone,
+        incarnation: () => this.#feed.incarnation,
+        ended: (ended) => this.#registrations.delete(ended),
+      },
+      monitor: options.monitor ?? new Monitor(),
+      owned: options.monitor === undefined,
+      definition: defineService(spec),
+      since: this.#parts.clock.wallNow(),
+    })
+    this.#registrations.add(registration)
+    return registration
+  }
+
+  /**
+   * An instance of the highest version that meets the requirement and has one to return (see `LookupOptions`), or
+   * why there is none (see `LookupError`). Without a requirement any version will do. How requirements are read: `Requirements`.
+   *
+   * A miss never throws. Throws `ROLLCALL_INVALID_REQUIREMENT`, `ROLLCALL_LIMIT_EXCEEDED` (a requirement above
+   * 256 bytes) or `ROLLCALL_INVALID_ARGUMENT`, whether the service exists or not.
+   */
+  lookup(name: string, requirement?: string, options?: LookupOptions): LookupAnswer {
+    return this.#pool.lookup(name, requirement, options)
+  }
+
+  /** A lookup to hold and ask again and again, with a turn of its own. Throws as `lookup`. */
+  select(name: string, requirement?: string, options?: LookupOptions): ServiceSelector {
+    return this.#pool.select(name, requirement, options)
+  }
+
+  /** Every instance of every version that meets the requirement, the highest version first. Throws as `lookup`. */
+  lookupAll(name: string, requirement?: string, options: FilterOptions = {}): readonly Instance[] {
+    checkKeys('The options', options, FILTER_FIELDS)
+    const query = readQuery(this.#parts.queries, name, requirement, options)
+    const record = this.#index.get(name)
+    return Object.freeze(record === undefined ? [] : findEligible(query, record, this.#index.nodeName))
+  }
+
+  /**
+   * What `lookup` finds, as soon as it finds anything. Rejects with `ROLLCALL_WAIT_TIMEOUT` after `timeoutMs`, with the
+   * signal's reason when it aborts, with `ROLLCALL_CLOSED` when the registry closes, else as `lookup` throws.
+   */
+  async waitFor(name: string, requirement?: string, options: WaitOptions = {}): Promise<Instance> {
+    if (this.closed) throw new RollcallError('ROLLCALL_CLOSED')
+    checkKeys('The options', options, WAIT_FIELDS)
+    const { signal, timeoutMs, ...lookup } = options
+    const selector = this.#pool.select(name, requirement, lookup)
+    return await this.#waiters.wait(name, selector, { signal, timeoutMs })
+  }
+
+  /** How to call a function of an instance, as its owner says: what it says of the function, or else of all. */
+  callOptions(instance: Instance, fn: string): CallOptions {
+    const fault = functionNameFault(fn)
+    if (fault !== undefined) throw argumentError('The function', fn, fault)
+    const { functions, timeoutMs, retry } = instance
+    return Object.hasOwn(functions, fn) ? (functions[fn] ?? instance) : { timeoutMs, retry }
+  }
+
+  /** All instances in every state, or those on one node, by id or name. Sorted by name; `console.log` shows a table. */
+  services(node?: string): readonly Instance[] {
+    if (node !== undefined) checkName('The node', node)
+    const instances: Instance[] = []
+    for (const record of this.#index.records()) {
+      for (const [at, entry] of record.entries.entries()) {
+        const isHere = node === undefined || entry.node === node || this.#feed.nodeName(entry.node) === node
+        if (isHere) instances.push(record.instance(at))
+      }
+    }
+    return serviceList(instances)
+  }
+
+  /** This node first, then every other that is known: up, or down and not yet purged. */
+  nodes(): readonly NodeInfo[] {
+    return this.tracker.nodes()
+  }
+
+  /** For every visible instance of a name, why `lookup` would or would not return it. Throws as `lookup`. */
+  explain(name: string, requirement?: string, options?: LookupOptions): readonly Explanation[] {
+    const query = readQuery(this.#parts.queries, name, requirement, options)
+    const record = this.#index.get(name)
+    const known = record === undefined ? [] : explainInstances(query, record, this.#index.nodeName)
+    return [...known, ...explainInvalid(this.tracker.getByKey(SERVICE_TOPIC, name))]
+  }
+
+  /** Leaves the cluster and ends every registration. Idempotent, never rejects. */
+  close(): Promise<void> {
+    this.#closing ??= this.#shutDown(new RollcallError('ROLLCALL_CLOSED'))
+    return this.#closing
+  }
+
+  /** `await using registry = await createRegistry(…)` closes it at the end of the block. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #shutDown(reason: RollcallError): Promise<void> {
+    this.#waiters.rejectAll(reason)
+    await this.tracker.close()
+    this.#feed.stop()
+    for (const registration of this.#registrations) registration.end()
+    this.#index.clear()
+  }
+
+  #applied(diff: Diff): void {
+    const changes = this.#index.apply(diff)
+    for (const name of new Set(changes.map(({ entry }) => entry.key))) {
+      if (this.#index.get(name) === undefined) this.#pool.drop(name)
+      this.#waiters.wake(name)
+    }
+    for (const change of changes) this.#announce(change, diff.reason)
+  }
+
+  /** Events come last, so that a lookup inside a listener already agrees with them. */
+  #announce(change: ServiceChange, reason: DownReason | undefined): void {
+    const { log } = this.#parts
+    if (change.kind === 'rejected') {
+      this.#reject(change.entry, change.fault)
+      return
+    }
+    // A replica may take in 100,000 instances at once; nobody pays for telling nobody.
+    const event = EVENTS[change.kind]
+    const isHeard = this.listenerCount(event) > 0
+    if (!isHeard && (log.silent || change.kind === 'changed')) return
+    const instance = this.#index.instanceOf(change.entry)
+    switch (change.kind) {
+      case 'up':
+        log.up(instance)
+        this.dispatch('service_up', { instance })
+        return
+      case 'changed':
+        this.dispatch('service_changed', { instance, previous: this.#index.instanceOf(change.previous) })
+        return
+      case 'down': {
+        const why = change.replaced ? 'invalid' : (reason ?? 'unregistered')
+        log.down(instance, why)
+        this.dispatch('service_down', { instance, reason: why })
+      }
+    }
+  }
+
+  #reject({ node, key }: Entry<Json>, fault: string): void {
+    this.#rejected++
+    const who = this.#feed.nodeName(node) || node
+    const message = `${who} published ${JSON.stringify(key)}, which is no service: ${fault}`
+    const event: RejectedService = { node, name: key, code: 'ROLLCALL_SERVICE_INVALID', message }
+    this.#parts.log.rejected(event)
+    this.dispatch('service_rejected', event)
+  }
+}
+
+const WAIT_FIELDS = [...LOOKUP_FIELDS, 'signal', 'timeoutMs'] as const
+
+const EVENTS = { up: 'service_up', changed: 'service_changed', down: 'service_down' } as const
+
+/**
+ * Starts a node: a tracker, and the registry on it. Resolves once it listens; services of others appear as they are met.
+ *
+ * Rejects with `ROLLCALL_INVALID_OPTION` before anything has started, or as `createTracker`.
+ */
+export const createRegistry = (options: RegistryOptions): Promise<Registry> => Registry.create(options)

@@ -1,0 +1,5 @@
+export { fromLibp2p, libp2pTransport } from './create.ts'
+export type { Libp2pNode } from './libp2p-like.ts'
+export { MESH_DEFAULTS, NODE_DEFAULTS } from './options.ts'
+export type { FromLibp2pOptions, Libp2pTransportOptions, MeshOptions } from './options.ts'
+export { swarmKey } from './swarm-key.ts'
