@@ -11,7 +11,12 @@ import type { LookupAnswer, LookupOptions } from './types.ts'
 const MAX_REQUIREMENTS = 64
 const MAX_OPTIONS = 16
 
-type Prepared = GenerationCache<string | undefined, Selector[]>
+/** The selectors of one service. */
+interface Prepared {
+  /** The last one asked for without options. Most services are asked for in one way only, and this costs no second map. */
+  plain: Selector | undefined
+  readonly byRequirement: GenerationCache<string | undefined, Selector[]>
+}
 
 /** Keeps a selector for every lookup that callers repeat, so that `lookup` costs little more than `next`. */
 export class SelectorPool {
@@ -28,13 +33,13 @@ export class SelectorPool {
 
   /** Throws as `readQuery`, also for a service that does not exist. */
   lookup(name: string, requirement: string | undefined, options: LookupOptions | undefined): LookupAnswer {
-    const selectors = this.#byName.get(name)?.get(requirement)
-    if (selectors !== undefined && isKnown(options)) {
-      for (const selector of selectors) {
-        if (asksFor(selector.query, options, this.#context)) return selector.next()
-      }
-    }
-    return this.#prepare(name, requirement, options).next()
+    const prepared = this.#byName.get(name)
+    const plain = prepared?.plain
+    if (plain !== undefined && options === undefined && plain.query.text === requirement) return plain.next()
+
+    const selector = this.#find(prepared, requirement, options) ?? this.#prepare(name, requirement, options)
+    if (prepared !== undefined && options === undefined) prepared.plain = selector
+    return selector.next()
   }
 
   select(name: string, requirement: string | undefined, options: LookupOptions | undefined): Selector {
@@ -46,19 +51,36 @@ export class SelectorPool {
     this.#byName.delete(name)
   }
 
+  #find(
+    prepared: Prepared | undefined,
+    requirement: string | undefined,
+    options: LookupOptions | undefined,
+  ): Selector | undefined {
+    if (prepared === undefined || !isKnown(options)) return undefined
+    for (const selector of prepared.byRequirement.get(requirement) ?? NOBODY) {
+      if (asksFor(selector.query, options, this.#context)) return selector
+    }
+    return undefined
+  }
+
   #prepare(name: string, requirement: string | undefined, options: LookupOptions | undefined): Selector {
     const selector = this.select(name, requirement, options)
     // A name that does not exist is not remembered: callers can ask for any number of those.
     if (this.#index.get(name) === undefined) return selector
     let prepared = this.#byName.get(name)
-    if (prepared === undefined) this.#byName.set(name, (prepared = new GenerationCache(MAX_REQUIREMENTS)))
-    const selectors = prepared.get(requirement)
-    if (selectors === undefined || selectors.length >= MAX_OPTIONS) prepared.set(requirement, [selector])
-    else selectors.push(selector)
+    if (prepared === undefined) {
+      prepared = { plain: undefined, byRequirement: new GenerationCache(MAX_REQUIREMENTS) }
+      this.#byName.set(name, prepared)
+    }
+    const selectors = prepared.byRequirement.get(requirement)
+    if (selectors === undefined || selectors.length >= MAX_OPTIONS) {
+      prepared.byRequirement.set(requirement, [selector])
+    } else selectors.push(selector)
     return selector
   }
 }
 
+const NOBODY: readonly Selector[] = []
 const NO_OPTIONS: LookupOptions = Object.freeze({})
 
 /** Whether options, as given, mean a query that was made of the same name and requirement. Allocates nothing. */

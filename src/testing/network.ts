@@ -57,6 +57,7 @@ export class SimulatedNetwork {
   readonly #log: EventLog
   readonly #transports = new Set<MemoryTransport>()
   readonly #taps = new Set<(passage: Passage) => void>()
+  readonly #ends: (() => void)[] = []
   readonly #traffic = {
     gossip: { messages: 0, bytes: 0 },
     sync: { messages: 0, bytes: 0 },
@@ -64,7 +65,7 @@ export class SimulatedNetwork {
   }
 
   constructor(options: SimulatedNetworkOptions) {
-    const { seed, logLimit = 5_000, loss, delayMs, repeat, reorder, strayMs, ...network } = options
+    const { seed, logLimit = 1_000, loss, delayMs, repeat, reorder, strayMs, ...network } = options
     this.seed = seed
     this.random = new SeededRandom(seed)
     this.#log = new EventLog(logLimit)
@@ -168,6 +169,20 @@ export class SimulatedNetwork {
     return promise
   }
 
+  /** Calls back when the simulation is over. */
+  onEnd(callback: () => void): void {
+    this.#ends.push(callback)
+  }
+
+  /** The simulation is over: all nodes crash, which frees their memory. At the end of a scope: `using net = …`. */
+  end(): void {
+    for (const callback of this.#ends.splice(0)) callback()
+  }
+
+  [Symbol.dispose](): void {
+    this.end()
+  }
+
   /** What was sent since the network exists. */
   get traffic(): Traffic {
     return structuredClone(this.#traffic)
@@ -179,9 +194,9 @@ export class SimulatedNetwork {
     return () => this.#taps.delete(listener)
   }
 
-  /** Writes into the log. */
-  note(text: string): void {
-    this.#log.add(this.clock.now(), () => text)
+  /** Writes into the log. Words that are costly to make can be made when they are read. */
+  note(text: string | (() => string)): void {
+    this.#log.add(this.clock.now(), typeof text === 'string' ? () => text : text)
   }
 
   /** What happened last, one line each: messages of gossip and sync, faults, notes. */
@@ -238,7 +253,8 @@ export class SimulationFailure extends Error {
   }
 }
 
-/** Runs a scenario. Whatever it throws, an assertion for example, is thrown on with seed, moment and last events. */
+/** Runs a scenario. Whatever it throws, an assertion for example, is thrown on with seed, moment and
+ * last events. Afterwards the simulation is over (`end`). */
 export async function simulate(
   options: SimulatedNetworkOptions,
   scenario: (net: SimulatedNetwork) => Promise<void>,
@@ -248,5 +264,7 @@ export async function simulate(
     await scenario(net)
   } catch (error) {
     throw net.failure(error)
+  } finally {
+    net.end()
   }
 }

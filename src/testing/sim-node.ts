@@ -56,6 +56,9 @@ export class SimNode {
   static async start(setup: SimNodeSetup): Promise<SimNode> {
     const node = new SimNode(setup)
     await node.#start(node.#nextId())
+    setup.net.onEnd(() => {
+      if (node.alive) node.crash()
+    })
     return node
   }
 
@@ -109,11 +112,13 @@ export class SimNode {
 
   /** As kill -9: no goodbye, nothing of it runs any more. Its machine resets connections and refuses dials. */
   crash(): void {
-    const { transport, clock } = this.#alive()
+    const { transport, clock, registry } = this.#alive()
     this.net.note(`${this.name} crashes`)
+    this.#life = undefined
     transport.crash()
     clock.kill()
-    this.#life = undefined
+    // Nothing of it gets out any more. This only lets go of what monitors would hold for as long as they are open.
+    void registry.close()
   }
 
   /** Says goodbye and stops. Takes virtual time: `await net.settle(node.close())`. */
@@ -162,13 +167,16 @@ export class SimNode {
     })
     const whole = { ...options, name, transport, clock, random: random.fork('tracker') }
     const registry = await createRegistry(whole)
-    recordEvents(registry, (event) => this.#record(event))
+    recordEvents(registry, (event) => {
+      if (!clock.killed) this.#record(event)
+    })
     this.#life = { clock, transport, registry, options: resolveTrackerOptions(whole) }
   }
 
   #record(event: Omit<RecordedEvent, 'atMs'>): void {
     this.#events.push({ ...event, atMs: this.net.clock.now() })
-    this.net.note(`${this.name}: ${event.name}${event.about === undefined ? '' : ` of ${event.about}`}`)
+    const { name, about } = event
+    this.net.note(() => `${this.name}: ${name}${about === undefined ? '' : ` of ${about}`}`)
   }
 
   #nextId(): NodeId {

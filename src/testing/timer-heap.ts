@@ -1,3 +1,5 @@
+import type { Timer } from '../tracker/ports.ts'
+
 /** Whose process a timer runs in, and whether it runs now. */
 export interface TimerOwner {
   readonly killed: boolean
@@ -5,16 +7,29 @@ export interface TimerOwner {
   readonly stalledUntil: number
 }
 
-export interface VirtualTimer {
+/** A pending callback, and the handle to it in one object: a run makes a great many. */
+export class VirtualTimer implements Timer {
   /** Virtual ms at which it runs. Moved when its owner is stalled. */
   due: number
   /** Virtual ms it was set for. Decides between timers that a stall has moved to one moment. */
   readonly setFor: number
   /** Rises with every timer set. */
   readonly order: number
-  readonly callback: () => void
   readonly owner: TimerOwner | undefined
-  cancelled: boolean
+  /** Undefined: cancelled. */
+  callback: (() => void) | undefined
+
+  constructor(due: number, order: number, callback: () => void, owner: TimerOwner | undefined) {
+    this.due = due
+    this.setFor = due
+    this.order = order
+    this.callback = callback
+    this.owner = owner
+  }
+
+  cancel(): void {
+    this.callback = undefined
+  }
 }
 
 const isBefore = (a: VirtualTimer, b: VirtualTimer): boolean =>

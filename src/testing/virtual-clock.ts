@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../tracker/ports.ts'
-import { TimerHeap } from './timer-heap.ts'
-import type { TimerOwner, VirtualTimer } from './timer-heap.ts'
+import { TimerHeap, VirtualTimer } from './timer-heap.ts'
+import type { TimerOwner } from './timer-heap.ts'
 
 /** Where virtual wall clocks start: 2025-01-01T00:00:00Z. Any moment that stays the same does. */
 export const VIRTUAL_WALL_START = 1_735_689_600_000
@@ -57,20 +57,9 @@ export class VirtualClock implements Clock {
   /** What views of this clock set their timers by. */
   schedule(callback: () => void, ms: number, owner: TimerOwner | undefined): Timer {
     const due = this.#now + (ms > 0 ? ms : 0)
-    const timer: VirtualTimer = {
-      due,
-      setFor: due,
-      order: (this.#order += 1),
-      callback,
-      owner,
-      cancelled: false,
-    }
+    const timer = new VirtualTimer(due, (this.#order += 1), callback, owner)
     this.#timers.push(timer)
-    return {
-      cancel() {
-        timer.cancelled = true
-      },
-    }
+    return timer
   }
 
   /**
@@ -108,7 +97,8 @@ export class VirtualClock implements Clock {
       const timer = this.#timers.peek()
       if (timer === undefined || timer.due > end) return false
       this.#timers.pop()
-      if (timer.cancelled || timer.owner?.killed === true) continue
+      const { callback } = timer
+      if (callback === undefined || timer.owner?.killed === true) continue
       this.#now = Math.max(this.#now, timer.due)
       const heldUntil = timer.owner?.stalledUntil ?? 0
       if (heldUntil > this.#now) {
@@ -117,7 +107,7 @@ export class VirtualClock implements Clock {
         continue
       }
       this.#steps += 1
-      timer.callback()
+      callback()
       return true
     }
   }

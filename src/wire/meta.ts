@@ -6,10 +6,11 @@ import { aboveLimit, invalid } from './check.ts'
 import type { WireLimits } from './limits.ts'
 
 /**
- * What JSON text can say and JSON does not give back: half of a surrogate pair by an escape, numbers it reads as
- * infinite, -0. Also matches harmless text; metas without any of it need no second look at each value.
+ * What JSON text can say and JSON does not give back: half of a surrogate pair by an escape, -0, numbers that are
+ * read as infinite (by an exponent or more than 308 digits). Also matches harmless text; a meta without any of it
+ * needs no second look at each value.
  */
-const SUSPICIOUS = /\\u|-0|\d[eE]/
+const SUSPICIOUS = /\\u|-0|\d[eE]|\d{300}/
 
 /**
  * A meta from its JSON text, deep-frozen because all readers share it.
@@ -45,6 +46,6 @@ function parse(text: string, { maxMetaBytes, maxMetaDepth }: WireLimits): Json {
 function freezeDeep(value: Json, depthLeft: number): void {
   if (typeof value !== 'object' || value === null) return
   if (depthLeft === 0) throw aboveLimit('a meta nested too deep')
-  for (const inner of Object.values(value)) freezeDeep(inner as Json, depthLeft - 1)
+  for (const inner of Object.values(value)) freezeDeep(inner, depthLeft - 1)
   Object.freeze(value)
 }

@@ -225,12 +225,20 @@ describe('rules', () => {
     expect(metaCode('{"a":}')).toBe('ROLLCALL_FRAME_INVALID')
     expect(metaCode('"\\ud800"')).toBe('ROLLCALL_FRAME_INVALID')
     expect(metaCode('1e999')).toBe('ROLLCALL_FRAME_INVALID')
+    expect(metaCode('1'.padStart(WIRE_LIMITS.maxMetaBytes))).toBe('nothing')
+    expect(metaCode('1'.padStart(WIRE_LIMITS.maxMetaBytes + 1))).toBe('ROLLCALL_FRAME_LIMIT')
+    expect(metaCode('9'.repeat(309))).toBe('ROLLCALL_FRAME_INVALID')
     expect(metaCode(nested(WIRE_LIMITS.maxMetaDepth))).toBe('nothing')
     expect(metaCode(nested(WIRE_LIMITS.maxMetaDepth + 1))).toBe('ROLLCALL_FRAME_LIMIT')
     expect(metaCode(nested(8_000))).toBe('ROLLCALL_FRAME_LIMIT')
     expect(metaCode(JSON.stringify('x'.repeat(WIRE_LIMITS.maxMetaBytes - 2)))).toBe('nothing')
     expect(metaCode(JSON.stringify('x'.repeat(WIRE_LIMITS.maxMetaBytes - 1)))).toBe('ROLLCALL_FRAME_LIMIT')
     expect(metaCode(JSON.stringify('ä'.repeat(WIRE_LIMITS.maxMetaBytes / 2)))).toBe('ROLLCALL_FRAME_LIMIT')
+  })
+
+  test('-0 becomes the 0 that a relay would write', () => {
+    const [write] = decode(raw([rawPut(1, { meta: '[-0, -0.0e1]' })])).writes
+    expect(write).toMatchObject({ meta: [0, 0] })
   })
 
   test('a meta that a relay would write longer than the limit is refused', () => {

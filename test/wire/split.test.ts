@@ -65,6 +65,9 @@ test('chunks are near maxBytes, never above unless one write is', () => {
   expect(Math.max(...sizes)).toBeLessThanOrEqual(10_000)
   expect(Math.min(...sizes.slice(0, -1))).toBeGreaterThan(7_000)
 
+  const large = Array.from(encodeChunks('owner', frameOf(3, 'x'.repeat(600)), 1_000), ({ length }) => length)
+  expect(Math.max(...large)).toBeLessThanOrEqual(1_000)
+
   const big = Array.from(encodeChunks('owner', frameOf(3, 'x'.repeat(5_000)), 1_000), ({ length }) => length)
   expect(big).toHaveLength(3)
 })
@@ -111,6 +114,7 @@ test('lists of heads and wants are cut below maxBytes and complete', () => {
   const wantBytes = [...encodeWants(wants, left, 4_000)]
   for (const messages of [headBytes, wantBytes]) {
     expect(messages.length).toBeGreaterThan(4)
+    expect(messages.length).toBeLessThan(40)
     expect(Math.max(...messages.map(({ length }) => length))).toBeLessThanOrEqual(4_000)
     const more = messages.map((bytes) => (decode(bytes) as { more: boolean }).more)
     expect(more.indexOf(false)).toBe(more.length - 1)

@@ -54,7 +54,8 @@ export function withoutPeer(address: string): string {
   return address.replace(/\/p2p\/[^/]+$/, '')
 }
 
-function peerOf(address: string): string | undefined {
+/** The identity in a multiaddr. */
+export function peerOf(address: string): string | undefined {
   return /\/p2p\/([^/]+)$/.exec(address)?.[1]
 }
 

@@ -43,7 +43,10 @@ export interface NodeLike extends Libp2pNode {
   unhandle(protocol: string): Promise<void>
   addEventListener(type: string, listener: (event: { readonly detail: unknown }) => void): void
   removeEventListener(type: string, listener: (event: { readonly detail: unknown }) => void): void
-  readonly peerStore: { delete(peer: PeerIdLike): Promise<void> }
+  /** On the classes of both lines, in the types of neither. */
+  readonly components?: {
+    readonly addressManager?: { readonly _updatePeerStoreAddresses?: { readonly stop?: () => void } }
+  }
 }
 
 /** What identify tells of a peer, in both lines. */

@@ -1,6 +1,6 @@
 import { multiaddr } from '@multiformats/multiaddr'
 import type { NodeId } from '../../core/frame.ts'
-import { endpointOf, isLoopback, multiaddrOf, withoutPeer, type Endpoint } from './addresses.ts'
+import { endpointOf, isLoopback, multiaddrOf, peerOf, withoutPeer, type Endpoint } from './addresses.ts'
 import { dialFailure, dialMessage } from './dial-outcome.ts'
 import { examine, type Verdict } from './evidence.ts'
 import type { ConnectionLike } from './libp2p-like.ts'
@@ -43,12 +43,16 @@ export class Links {
       .filter(({ remotePeer, status }) => status === 'open' && remotePeer.toString() === peer)
   }
 
-  /** Tries multiaddrs in order. Never rejects. */
+  /** Tries multiaddrs in order: all with one identity, or all with none. Never rejects. */
   async dial(addresses: readonly string[], timeoutMs: number): Promise<DialResult> {
     try {
       const targets = addresses.map((address) => multiaddr(address))
       const connection = await this.#within(timeoutMs, (signal) => this.#stack.node.dial(targets, { signal }))
-      return { ok: true, peer: connection.remotePeer.toString() }
+      const peer = connection.remotePeer.toString()
+      const expected = peerOf(addresses[0] ?? '') ?? peer
+      // Line 2 does not compare them. The connection may stay: it is as good as if the other one had dialled.
+      if (peer !== expected) return { ok: false, failure: 'other-identity', message: `${peer} is there` }
+      return { ok: true, peer }
     } catch (error) {
       return { ok: false, failure: dialFailure(error), message: dialMessage(error) }
     }

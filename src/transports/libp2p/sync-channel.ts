@@ -225,7 +225,8 @@ export class SyncChannel implements Channel {
     }
     clearTimeout(this.#linger)
     this.#streamEnded = true
+    if (this.#closing === undefined) return
     await this.#closing
-    if (this.#closing !== undefined) this.#finished()
+    this.#finished()
   }
 }

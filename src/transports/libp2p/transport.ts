@@ -230,6 +230,8 @@ export class Libp2pTransport implements Transport {
     await within(CLOSE_MS, Promise.all(connections.map((connection) => connection.close())))
     for (const connection of connections) connection.abort(new Error('the node is stopping'))
     await within(STOP_MS, Promise.resolve(node.stop()))
+    // Closing the listener made libp2p plan an update of its own addresses, which would keep the process for a second.
+    node.components?.addressManager?._updatePeerStoreAddresses?.stop?.()
   }
 
   #isStopping(): boolean {

@@ -13,7 +13,7 @@ export const protobufFileName = "rollcall.proto";
  * any of it, are in src/core/PROTOCOL.md. Field numbers are for ever: a field that goes is reserved.
  */
 
-/** One gossip message. A kind that a receiver does not know is counted and dropped. */
+/** One gossip message. A kind that a receiver does not know is counted and passed on unread. */
 export interface Gossip {
   readonly kind: { readonly $case: "beat"; readonly value: Beat } | undefined;
 }

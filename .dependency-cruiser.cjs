@@ -1,0 +1,53 @@
+/** Who may import whom. Type imports count. Run by test/package/layers.test.ts. */
+const only = (from, allowed) => ({
+  name: `${from}-imports-only`,
+  severity: 'error',
+  from: { path: `^src/${from}/` },
+  to: { pathNot: [`^src/${from}/`, '^src/errors\\.ts$', ...allowed] },
+})
+
+module.exports = {
+  forbidden: [
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    only('core', []),
+    only('wire', ['^src/core/', '^node_modules/@bufbuild/protobuf/']),
+    only('tracker', [
+      '^src/core/',
+      '^src/wire/',
+      '^src/version\\.ts$',
+      '^(node:)?(events|net|child_process|worker_threads)$',
+    ]),
+    only('registry', ['^src/core/', '^src/tracker/', '^node_modules/(@types/)?semver/']),
+    only('transports', [
+      '^src/core/',
+      '^src/tracker/ports\\.ts$',
+      '^src/tracker/system\\.ts$',
+      '^node_modules/',
+      '^(node:)?(fs|net|dns|os|path|crypto|events)(/promises)?$',
+    ]),
+    {
+      name: 'only-the-libp2p-transport-imports-libp2p',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/transports/libp2p/' },
+      to: { path: '^node_modules/(libp2p|@libp2p|@chainsafe|@multiformats|uint8arrays)/' },
+    },
+    {
+      name: 'nobody-imports-the-public-list',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { path: '^src/(transports/libp2p/|testing/)?index\\.ts$' },
+    },
+    {
+      name: 'src-stands-alone',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { path: '^(test|examples|bench)/' },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'node'] },
+  },
+}

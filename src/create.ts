@@ -1,0 +1,76 @@
+import { REGISTRY_DEFAULTS, type RegistryOptions } from './registry/options.ts'
+import { createRegistry as startRegistry, type Registry } from './registry/registry.ts'
+import { checkOption } from './tracker/check.ts'
+import { TRACKER_DEFAULTS, type TrackerOptions } from './tracker/options.ts'
+import type { Transport } from './tracker/ports.ts'
+import { createTracker as startTracker, type Tracker } from './tracker/tracker.ts'
+import { libp2pTransport } from './transports/libp2p/create.ts'
+import { MESH_DEFAULTS, NODE_DEFAULTS, type Libp2pTransportOptions } from './transports/libp2p/options.ts'
+
+/** The network a node lives on: a libp2p node made by these options, or the transport that is brought. */
+export interface NetworkOptions extends Libp2pTransportOptions {
+  /** In place of the default libp2p node: `await fromLibp2p(node)`, or one of your own. */
+  readonly transport?: Transport
+}
+
+export type CreateTrackerOptions = Omit<TrackerOptions, 'transport'> & NetworkOptions
+
+export type CreateRegistryOptions = Omit<RegistryOptions, 'transport'> & NetworkOptions
+
+/**
+ * Starts a registry, by default on a libp2p node of its own. Resolves once it listens; others appear as they are met.
+ *
+ * Rejects with `ROLLCALL_INVALID_OPTION`, `ROLLCALL_INVALID_ADDRESS`, `ROLLCALL_IDENTITY_FILE` or
+ * `ROLLCALL_START_FAILED`.
+ */
+export async function createRegistry(options: CreateRegistryOptions = {}): Promise<Registry> {
+  const { network, rest } = split(options, REGISTRY_OPTIONS)
+  return startRegistry({ ...rest, transport: options.transport ?? (await libp2pTransport(network)) })
+}
+
+/** Starts a tracker without the registry on top: presence under topics of your own. Rejects as `createRegistry`. */
+export async function createTracker(options: CreateTrackerOptions = {}): Promise<Tracker> {
+  const { network, rest } = split(options, TRACKER_OPTIONS)
+  return startTracker({ ...rest, transport: options.transport ?? (await libp2pTransport(network)) })
+}
+
+const NETWORK_OPTIONS = [
+  ...Object.keys(MESH_DEFAULTS),
+  ...Object.keys(NODE_DEFAULTS),
+  'identityFile',
+  'secret',
+]
+const TRACKER_OPTIONS = [...Object.keys(TRACKER_DEFAULTS), 'transport', 'name', 'zone', 'clock', 'random']
+const REGISTRY_OPTIONS = [...TRACKER_OPTIONS, ...Object.keys(REGISTRY_DEFAULTS), 'logger']
+
+/** Parts what makes the network from the rest, and refuses what is neither: an option misspelt would be one ignored. */
+function split<T extends NetworkOptions>(options: T, known: readonly string[]) {
+  checkOption(
+    typeof (options as unknown) === 'object' && (options as unknown) !== null,
+    'options',
+    options,
+    'must be an object',
+  )
+  const network: Record<string, unknown> = {}
+  const rest: Record<string, unknown> = {}
+  for (const [option, value] of Object.entries(options)) {
+    if (value === undefined) continue
+    const isNetwork = NETWORK_OPTIONS.includes(option)
+    checkOption(isNetwork || known.includes(option), option, value, 'is no option')
+    checkOption(
+      !isNetwork || options.transport === undefined,
+      option,
+      value,
+      'must not be given together with transport',
+    )
+    if (isNetwork) network[option] = value
+    else rest[option] = value
+  }
+  const { maxFrameBytes, maxSyncChunkBytes } = rest
+  // What the node takes, its network must carry, and its envelope with it.
+  if (typeof maxFrameBytes === 'number') network['maxGossipBytes'] ??= maxFrameBytes + ENVELOPE_BYTES
+  if (typeof maxSyncChunkBytes === 'number') network['maxMessageBytes'] ??= maxSyncChunkBytes + ENVELOPE_BYTES
+  return { network: network as Libp2pTransportOptions, rest: rest as Omit<T, keyof NetworkOptions> }
+}
+
+const ENVELOPE_BYTES = 4_096

@@ -1,0 +1,48 @@
+export { createRegistry, createTracker } from './create.ts'
+export type { CreateRegistryOptions, CreateTrackerOptions, NetworkOptions } from './create.ts'
+export type { Entry, NodeId } from './core/frame.ts'
+export type { Json, JsonObject } from './core/json.ts'
+export { ERROR_CODES, RollcallError } from './errors.ts'
+export type { RollcallErrorCode } from './errors.ts'
+export { REGISTRY_DEFAULTS } from './registry/options.ts'
+export type { RegistryBehaviour, RegistryOptions } from './registry/options.ts'
+export type { RegisterOptions, Registry } from './registry/registry.ts'
+export type { RegistrationHandle } from './registry/registration.ts'
+export type { Compat } from './registry/requirement.ts'
+export { defineService } from './registry/service.ts'
+export { INSTANCE_STATES } from './registry/types.ts'
+export type {
+  Balance,
+  CallOptions,
+  ExplainReason,
+  Explanation,
+  FilterOptions,
+  FunctionSpec,
+  Instance,
+  InstanceState,
+  Logger,
+  LookupAnswer,
+  LookupError,
+  LookupHit,
+  LookupMiss,
+  LookupOptions,
+  PrereleasePolicy,
+  RegistryEvents,
+  RejectedService,
+  RetryOptions,
+  ServiceDefinition,
+  ServiceDownReason,
+  ServicePatch,
+  ServiceSelector,
+  ServiceSpec,
+  WaitOptions,
+} from './registry/types.ts'
+export { Lease, Monitor } from './tracker/monitor.ts'
+export type { LeaseOptions, MonitorOptions } from './tracker/monitor.ts'
+export { TRACKER_DEFAULTS } from './tracker/options.ts'
+export type { TrackerOptions } from './tracker/options.ts'
+export type { Channel, Clock, Random, Timer, Transport, TransportEvents } from './tracker/ports.ts'
+export type { MetaUpdate, Tracker } from './tracker/tracker.ts'
+export type { Diff, DownReason, EntryUpdate, NodeInfo, TrackerEvents } from './tracker/types.ts'
+export { MESH_DEFAULTS, NODE_DEFAULTS } from './transports/libp2p/options.ts'
+export type { Libp2pTransportOptions, MeshOptions } from './transports/libp2p/options.ts'

@@ -1,0 +1,15 @@
+import { libp2pTransport } from '../../src/transports/libp2p/index.ts'
+import type { Libp2pTransportOptions } from '../../src/transports/libp2p/index.ts'
+
+// A node in a process of its own, for tests that kill it. Says who and where it is in one line of JSON.
+const transport = await libp2pTransport(JSON.parse(process.argv[2] ?? '{}') as Libp2pTransportOptions)
+await transport.start({
+  gossip: () => true,
+  sync: (_peer, channel) => channel.abort(new Error('not here')),
+  connected: () => undefined,
+  disconnected: () => undefined,
+  refused: () => undefined,
+  problem: () => undefined,
+})
+process.stdout.write(`${JSON.stringify({ id: transport.id, addresses: transport.addresses() })}\n`)
+process.on('SIGTERM', () => void transport.stop())

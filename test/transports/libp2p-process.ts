@@ -1,0 +1,35 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { NodeId } from '../../src/core/frame.ts'
+import type { Libp2pTransportOptions } from '../../src/transports/libp2p/index.ts'
+
+export interface ChildNode {
+  readonly id: NodeId
+  readonly addresses: readonly string[]
+  readonly process: ChildProcess
+  /** Ends the process for good, whatever state it is in. */
+  end(): Promise<void>
+}
+
+/** A default node in a process of its own. */
+export async function spawnNode(options: Libp2pTransportOptions = {}): Promise<ChildNode> {
+  const script = fileURLToPath(new URL('./libp2p-child.ts', import.meta.url))
+  const child = spawn(process.execPath, ['--import', 'tsx', script, JSON.stringify(options)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
+  const { id, addresses } = JSON.parse(line) as { id: NodeId; addresses: string[] }
+  return {
+    id,
+    addresses,
+    process: child,
+    async end() {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const exited = once(child, 'exit')
+      child.kill('SIGKILL')
+      await exited
+    },
+  }
+}
