@@ -6,8 +6,6 @@ import { RetiredTable, revives } from './retired.ts'
 export type DownReason = 'silent' | 'refused' | 'left' | 'replaced'
 
 export interface MembershipLimits extends LivenessLimits {
-  /** After proof of death, a beat younger than this may have been under way when its owner died: it revives nobody. */
-  readonly settlePeriodMs: number
   /** Members held at once, and as many retired ones remembered. */
   readonly maxNodes: number
 }
@@ -22,7 +20,7 @@ export interface Member {
   readonly latest: number
   /** When there was last proof of its death; -Infinity when never in this incarnation. */
   readonly refusedAt: number
-  /** Its newest sign of life cannot have been under way since before that proof. */
+  /** False after that proof, until it itself speaks over a connection, a dial is not refused, or it is heard past `downPeriodMs`. */
   readonly credible: boolean
 }
 
@@ -91,7 +89,8 @@ export class Membership {
     const felt = feel(pulse, sign, now)
     if (felt === pulse) return { kind: 'same' }
     if (sign.incarnation === pulse.incarnation) {
-      const credible = sign.direct || felt.heardAt > member.refusedAt + this.#limits.settlePeriodMs
+      const credible =
+        member.credible || sign.direct || felt.heardAt > member.refusedAt + this.#limits.downPeriodMs
       this.#set({ ...member, pulse: felt, credible })
       return { kind: 'fresh' }
     }
@@ -107,8 +106,8 @@ export class Membership {
   }
 
   /**
-   * Brings an owner up if it may be: it is heard lately, not only by beats that were under way when there was
-   * proof of its death, and `held`, what the replica has of it, is all that it claims.
+   * Brings an owner up if it may be: it is heard lately, not only by beats that may have been under way when there
+   * was proof of its death, and `held`, what the replica has of it, is all that it claims.
    */
   raise(node: NodeId, held: Head | undefined, now: number): boolean {
     const member = this.#members.get(node)
@@ -117,6 +116,12 @@ export class Membership {
     if (this.#verdict(member, now) !== 'up') return false
     this.#set({ ...member, status: 'up', reason: undefined, refusedAt: -Infinity })
     return true
+  }
+
+  /** A dial after the proof of its death was not refused: the proof no longer holds. */
+  trust(node: NodeId): void {
+    const member = this.#members.get(node)
+    if (member !== undefined) this.#set({ ...member, credible: true })
   }
 
   /** A dial to it was refused: proof of death. Returns true when it was up. */

@@ -8,10 +8,10 @@ import { parseVersion } from './version.ts'
 import type { Term } from './version.ts'
 
 /** Longest requirement, in bytes. node-semver reads no longer version either. */
-export const MAX_REQUIREMENT_BYTES = 256
+const MAX_REQUIREMENT_BYTES = 256
 
 /** Requirements remembered per pre-release policy: more than one caller writes by hand, too few to cost memory. */
-export const REMEMBERED_REQUIREMENTS = 1_000
+const REMEMBERED_REQUIREMENTS = 1_000
 
 /** What a lookup asks of a version, compiled. Made by `Requirements`. */
 export class Requirement {

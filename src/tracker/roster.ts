@@ -38,13 +38,14 @@ export class Roster {
   readonly #ports: RosterPorts
   readonly #membership: Membership
   readonly #directory = new Directory()
+  readonly #verifying = new Set<NodeId>()
   #isolated = false
 
   constructor(options: ResolvedTrackerOptions, replica: Replica<Json>, ports: RosterPorts) {
     this.#options = options
     this.#replica = replica
     this.#ports = ports
-    this.#membership = new Membership({ ...options, settlePeriodMs: options.broadcastPeriodMs })
+    this.#membership = new Membership(options)
   }
 
   get #selfId(): NodeId {
@@ -182,8 +183,11 @@ export class Roster {
         this.#replica.forget(owner)
         this.#directory.delete(owner)
         return true
-      case 'new':
       case 'fresh':
+        // Heard after proof of its death: the message may have been under way, or the proof was none.
+        if (this.#membership.get(owner)?.credible === false) void this.#verify(owner)
+        return true
+      case 'new':
       case 'same':
         return true
     }
@@ -263,8 +267,18 @@ export class Roster {
     }
   }
 
+  /** Dials a node about which there is doubt. */
   async #verify(node: NodeId): Promise<void> {
-    if ((await this.#options.transport.probe(node)) === 'refused') this.refuse(node)
+    if (this.#verifying.has(node)) return
+    this.#verifying.add(node)
+    const found = await this.#options.transport.probe(node)
+    this.#verifying.delete(node)
+    if (found === 'refused') {
+      this.refuse(node)
+      return
+    }
+    this.#membership.trust(node)
+    this.#raise(node)
   }
 
   #judgeIsolation(): void {

@@ -4,7 +4,7 @@ import { feel, judge, type Sign } from '../../src/core/liveness.ts'
 import { Membership, type MembershipLimits } from '../../src/core/membership.ts'
 import { RetiredTable } from '../../src/core/retired.ts'
 
-const LIMITS: MembershipLimits = { downPeriodMs: 30, permdownPeriodMs: 100, settlePeriodMs: 5, maxNodes: 4 }
+const LIMITS: MembershipLimits = { downPeriodMs: 30, permdownPeriodMs: 100, maxNodes: 4 }
 const sign = (beat: number, heardAt: number, extra: Partial<Sign> = {}): Sign => ({
   incarnation: 1,
   beat,
@@ -115,11 +115,21 @@ describe('after proof of death', () => {
     expect(membership.refuse('b', 10)).toBe(true)
     expect(membership.refuse('b', 10)).toBe(false)
     expect(membership.get('b')).toMatchObject({ status: 'down', reason: 'refused' })
-    membership.sense('b', sign(2, 15), 15)
-    expect(membership.raise('b', HEAD, 15)).toBe(false)
-    membership.sense('b', sign(3, 15.1), 15.1)
-    expect(membership.raise('b', HEAD, 15.1)).toBe(true)
+    membership.sense('b', sign(2, 40), 40)
+    expect(membership.raise('b', HEAD, 40)).toBe(false)
+    membership.sense('b', sign(3, 40.1), 40.1)
+    expect(membership.raise('b', HEAD, 40.1)).toBe(true)
     expect(membership.get('b')).toMatchObject({ status: 'up', reason: undefined })
+  })
+
+  test('a dial that is not refused makes what was heard count', () => {
+    const membership = withPeer()
+    membership.refuse('b', 10)
+    membership.sense('b', sign(2, 12), 12)
+    membership.trust('b')
+    expect(membership.raise('b', HEAD, 12)).toBe(true)
+    membership.refuse('b', 13)
+    expect(membership.raise('b', HEAD, 13)).toBe(false)
   })
 
   test('the owner itself is believed at once', () => {

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { follow } from '../../src/tracker/follow.ts'
 import { Monitor } from '../../src/tracker/monitor.ts'
 import { codeOf } from '../wire/codes.ts'
 
@@ -167,6 +168,16 @@ describe('any emitter', () => {
     emitter.emit('close')
     expect([first.reason, second.reason]).toEqual(['exit', 'close'])
   })
+})
+
+test('following calls back once, and is over then', () => {
+  const emitter = new EventEmitter()
+  const seen: unknown[] = []
+  follow(emitter, (reason) => seen.push('first', reason))
+  emitter.emit('close')
+  follow(emitter, (reason) => seen.push('second', reason))
+  emitter.emit('exit')
+  expect(seen).toEqual(['first', 'close', 'second', 'exit'])
 })
 
 test.each([undefined, null, 1, 'server', {}, { on: true }, () => {}])(

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { Monitor } from '../../src/tracker/monitor.ts'
+import { Monitor, monitorState } from '../../src/tracker/monitor.ts'
 import { nextUncaught } from './uncaught.ts'
 import { codeOf } from '../wire/codes.ts'
 
@@ -34,8 +34,11 @@ describe('close', () => {
     monitor.onClose(listener)
     monitor.onClose(listener)
     off()
+    expect(monitorState(monitor).isObserved).toBe(true)
     monitor.close()
     expect(calls).toBe(2)
+    // They are let go, whoever still holds the monitor.
+    expect(monitorState(monitor).isObserved).toBe(false)
   })
 
   test('a listener of a closed monitor is called in a microtask, unless called off', async () => {

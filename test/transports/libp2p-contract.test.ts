@@ -39,7 +39,8 @@ transportContract('libp2p 2', () => harnessOf(line2))
 transportContract('libp2p 3', () => {
   const keys = new Map<string, Awaited<ReturnType<typeof generateKeyPair3>>>()
   return harnessOf(async ({ identity, join }) => {
-    const key = (identity === undefined ? undefined : keys.get(identity)) ?? (await generateKeyPair3('Ed25519'))
+    const key =
+      (identity === undefined ? undefined : keys.get(identity)) ?? (await generateKeyPair3('Ed25519'))
     if (identity !== undefined) keys.set(identity, key)
     return makeLine3({ join }, key)
   })

@@ -82,7 +82,7 @@ export async function createDefaultNode(
       maxConnections: 2_000,
       maxParallelDials: 100,
       dialTimeout: mesh.dialTimeoutMs,
-      inboundUpgradeTimeout: 3_000,
+      inboundUpgradeTimeout: mesh.dialTimeoutMs,
       // The mesh dials again by itself; libp2p's own queue gives up within 0.6 s or exhausts its memory.
       reconnectRetries: 0,
     },

@@ -116,7 +116,7 @@ export class Mesh {
   /** The last connection to a peer closed. */
   lost(peer: NodeId, wasNeighbour: boolean): void {
     for (const target of this.#targetsOf(peer)) {
-      if (!wasNeighbour) this.#failed(target)
+      if (!wasNeighbour) this.#leftEarly(peer, target)
       else if ('wanted' in target) this.#due(peer, target)
       else target.nextAt = performance.now() + JITTER_MS * (1 + Math.random())
     }
@@ -130,6 +130,15 @@ export class Mesh {
 
   #placesOf(peer: NodeId): readonly string[] {
     return this.#seeds.flatMap(({ peers }) => [...peers].flatMap(([where, id]) => (id === peer ? [where] : [])))
+  }
+
+  /** Once may be a coincidence of two dials, or of a dial and a stop. */
+  #leftEarly(peer: NodeId, target: Seed | Peer): void {
+    this.#failed(target)
+    if (target.failures < 2) return
+    for (const where of 'wanted' in target ? [peer] : this.#placesOf(peer)) {
+      this.#node.unwell(where, 'refused', 'the connection was closed before the peer had joined')
+    }
   }
 
   *#targets(): Iterable<Target> {

@@ -309,7 +309,7 @@ export class Libp2pTransport implements Transport {
   #stranger(peer: NodeId): void {
     if (!this.#making.own) return
     const why = 'the peer did not join the cluster: it belongs to another one, or is no rollcall node'
-    this.#reports.report(this.#mesh.nameOf(peer), 'stranger', 'ROLLCALL_PEER_REFUSED', why)
+    this.#reports.report(this.#mesh.nameOf(peer), 'refused', 'ROLLCALL_PEER_REFUSED', why)
     this.#links.hangUp(peer, why)
   }
 
@@ -325,7 +325,7 @@ export class Libp2pTransport implements Transport {
   #unwell(where: string, failure: DialFailure, message: string): void {
     const code = failure === 'unreachable' ? 'ROLLCALL_PEER_UNREACHABLE' : 'ROLLCALL_PEER_REFUSED'
     const words = {
-      unreachable: 'nothing answers',
+      unreachable: 'no answer, or none in time,',
       self: 'the address is this node itself',
       'other-identity': 'another node than the expected one answers',
       refused: 'what answers is no member of this cluster, or refuses this node',

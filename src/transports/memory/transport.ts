@@ -2,6 +2,7 @@ import type { NodeId } from '../../core/frame.ts'
 import { RollcallError } from '../../errors.ts'
 import type { Channel, Clock, Random, Timer, Transport, TransportEvents } from '../../tracker/ports.ts'
 import type { ConnectionEnd, Gossip } from './connection.ts'
+import { Dialler } from './dialler.ts'
 import type { DialOutcome, Listener, MemoryNetwork } from './network.ts'
 import { Redialler } from './redialler.ts'
 import type { Target } from './redialler.ts'
@@ -49,12 +50,11 @@ export class MemoryTransport implements Transport {
   readonly #clock: Clock
   readonly #join: readonly string[]
   readonly #listener: Listener
+  readonly #dialler: Dialler
   readonly #redialler: Redialler
   readonly #seen = new SeenMessages()
   /** Open ends by peer. More than one while an old connection has not been found dead yet. */
   readonly #peers = new Map<NodeId, ConnectionEnd[]>()
-  /** Addresses being dialled, with how many dials. */
-  readonly #dialling = new Map<string, number>()
   #state: 'new' | 'running' | 'over' = 'new'
   #events: TransportEvents | undefined
 
@@ -66,13 +66,14 @@ export class MemoryTransport implements Transport {
     this.#join = (options.join ?? []).map(checkAddress)
     this.#clock = options.clock ?? settings.clock
     this.#listener = this.#listen()
+    this.#dialler = new Dialler(network, this.#listener)
     this.#redialler = new Redialler({
       clock: this.#clock,
       random: options.random ?? settings.random,
       redialMs: settings.redialMs,
       redialMaxMs: settings.redialMaxMs,
       isConnected: (target) => this.#isConnected(target),
-      dial: (target, done) => this.#dialAll(target, done),
+      dial: (target, done) => this.#dialler.dial(target, done),
       failed: (target, outcome, first) => this.#dialFailed(target, outcome, first),
     })
   }
@@ -127,7 +128,7 @@ export class MemoryTransport implements Transport {
     }
     const target = this.#redialler.target(peer)
     if (this.#state !== 'running' || target === undefined) return 'unknown'
-    const outcome = await new Promise<DialOutcome>((resolve) => this.#dialAll(target, resolve))
+    const outcome = await new Promise<DialOutcome>((resolve) => this.#dialler.dial(target, resolve))
     return outcome === 'refused' || outcome === 'unknown' ? outcome : 'alive'
   }
 
@@ -174,7 +175,7 @@ export class MemoryTransport implements Transport {
   /** Of two that dial each other at once, the dial of the lower address is the one that counts. */
   #admits(from: string, existing: readonly ConnectionEnd[]): boolean {
     if (existing.some((end) => end.whole)) return false
-    return !this.#dialling.has(from) || from < this.address
+    return !this.#dialler.isDialling(from) || from < this.address
   }
 
   #endsWith(peer: NodeId, address: string): readonly ConnectionEnd[] {
@@ -230,56 +231,6 @@ export class MemoryTransport implements Transport {
   #isConnected(target: Target): boolean {
     if (target.peer !== undefined) return this.#peers.has(target.peer)
     return [...this.#peers.values()].flat().some((end) => target.addresses.includes(end.remote.address))
-  }
-
-  /** Connected if one address is; refused only if all are. */
-  #dialAll(target: Target, done: (outcome: DialOutcome) => void): Timer {
-    let left = target.addresses.length
-    let worst: DialOutcome = 'refused'
-    let over = false
-    const dials = target.addresses.map((address) =>
-      this.#dial(address, target.peer, (outcome) => {
-        left -= 1
-        if (outcome === 'unknown') worst = outcome
-        const good = outcome === 'connected' || outcome === 'met'
-        if (over || (!good && left > 0)) return
-        over = true
-        done(good ? outcome : worst)
-      }),
-    )
-    return {
-      cancel() {
-        over = true
-        for (const dial of dials) dial.cancel()
-      },
-    }
-  }
-
-  #dial(address: string, expected: NodeId | undefined, done: (outcome: DialOutcome) => void): Timer {
-    this.#dialling.set(address, (this.#dialling.get(address) ?? 0) + 1)
-    let released = false
-    const release = (): void => {
-      if (released) return
-      released = true
-      const others = (this.#dialling.get(address) ?? 1) - 1
-      if (others > 0) this.#dialling.set(address, others)
-      else this.#dialling.delete(address)
-    }
-    const dial = this.#network.dial({
-      from: this.#listener,
-      address,
-      expected,
-      done: (outcome) => {
-        release()
-        done(outcome)
-      },
-    })
-    return {
-      cancel() {
-        release()
-        dial.cancel()
-      },
-    }
   }
 
   #dialFailed(target: Target, outcome: 'refused' | 'unknown', first: boolean): void {

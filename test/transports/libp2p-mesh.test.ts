@@ -1,0 +1,239 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { backoffMs } from '../../src/transports/libp2p/backoff.ts'
+import type { Libp2pTransportOptions } from '../../src/transports/libp2p/index.ts'
+import { Watchdog } from '../../src/transports/libp2p/watchdog.ts'
+import { bytes, destroy, makeLine2, makeLine3, pubsubOf, Recorder, turn, until, type Made } from './libp2p-harness.ts'
+
+const cleanups: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  await Promise.all(cleanups.splice(0).map((cleanup) => cleanup()))
+})
+
+interface Running extends Made {
+  readonly events: Recorder
+}
+
+async function start(made: Made): Promise<Running> {
+  const events = new Recorder()
+  cleanups.push(() => made.transport.stop())
+  await made.transport.start(events)
+  return { ...made, events }
+}
+
+const start2 = async (options: Libp2pTransportOptions = {}): Promise<Running> => start(await makeLine2(options))
+
+/** What the tracker does: each node tells the others where it is. */
+function introduce(nodes: readonly Running[]): void {
+  for (const { transport } of nodes) {
+    for (const other of nodes) transport.learn(other.transport.id, other.transport.addresses())
+  }
+}
+
+const countOf = (node: Running, text: string): number =>
+  node.events.heard.filter((heard) => heard.text.startsWith(text)).length
+
+let round = 0
+
+/** Publishes until everybody else heard it: gossip promises no single message. */
+async function publishToAll(from: Running, others: readonly Running[]): Promise<void> {
+  round += 1
+  const text = `round ${String(round)}:`
+  let attempt = 0
+  await until('all hear it', async () => {
+    attempt += 1
+    await from.transport.publish(bytes(`${text}${String(attempt)}`))
+    await turn(20)
+    return others.every((other) => countOf(other, text) > 0)
+  })
+}
+
+test.each([
+  ['2', [makeLine2, makeLine2, makeLine2, makeLine2, makeLine2]],
+  ['2 and 3', [makeLine2, makeLine3, makeLine2, makeLine3, makeLine2]],
+])('libp2p %s: five nodes with one seed become a full mesh, which outlives the seed', async (_line, makes) => {
+  const seed = await start(await makes[0]!({}))
+  const join = seed.transport.addresses()
+  const rest: Running[] = []
+  for (const make of makes.slice(1)) rest.push(await start(await make({ join })))
+  await until('all know the seed', () => seed.transport.neighbours().length === 4)
+  introduce([seed, ...rest])
+  await until('everybody is a neighbour of everybody', () =>
+    [seed, ...rest].every(({ transport }) => transport.neighbours().length === 4),
+  )
+  await publishToAll(rest[0]!, [seed, ...rest.slice(1)])
+  await destroy(seed.node)
+  await until('they see it go, with proof', () =>
+    rest.every(({ events }) => events.refusals.includes(seed.transport.id)),
+  )
+  for (const node of rest) await publishToAll(node, rest.filter((other) => other !== node))
+  for (const node of rest) expect(node.transport.neighbours()).toHaveLength(3)
+})
+
+test('sixteen nodes on one host, in a star: every publish reaches all', async () => {
+  const seed = await start2()
+  const rest: Running[] = []
+  for (let n = 0; n < 15; n += 1) rest.push(await start2({ join: seed.transport.addresses() }))
+  await until('all have the seed', () => seed.transport.neighbours().length === 15)
+  await publishToAll(rest[0]!, [seed, ...rest.slice(1)])
+  await publishToAll(seed, rest)
+})
+
+test('a large cluster: each node keeps a few neighbours of its own, and replaces one that is lost', async () => {
+  const options = { fullMeshNodes: 3, largeDegree: 3, expectedNodes: 64, maxBackoffMs: 200 }
+  const nodes: Running[] = []
+  for (let n = 0; n < 10; n += 1) nodes.push(await start2(options))
+  introduce(nodes)
+  const enough = (count: number) => (): boolean =>
+    nodes.every(({ transport }) => transport.neighbours().length >= count)
+  await until('all have three', enough(3))
+  const links = nodes.reduce((sum, { transport }) => sum + transport.neighbours().length, 0)
+  // Nine each would be everybody; each chooses three, and is chosen by three.
+  expect(links).toBeLessThan(10 * 9)
+  await publishToAll(nodes[0]!, nodes.slice(1))
+  const gone = nodes.splice(0, 2)
+  for (const { node } of gone) await destroy(node)
+  await until('the places of the lost are filled', enough(3))
+  await publishToAll(nodes[0]!, nodes.slice(1))
+})
+
+test('C26: twenty dead seeds cost next to nothing', async () => {
+  const dead: string[] = []
+  for (let n = 0; n < 20; n += 1) dead.push(`127.0.0.1:${String(1 + n)}`)
+  const made = await makeLine2({ join: dead })
+  let dials = 0
+  const dial = made.node.dial.bind(made.node)
+  Object.assign(made.node, {
+    dial: (...args: Parameters<typeof dial>) => {
+      dials += 1
+      return dial(...args)
+    },
+  })
+  const { events } = await start(made)
+  await until('all are reported', () => events.problems.length === 20)
+  const from = performance.now()
+  await until('the first waits are over', () => performance.now() - from > 2_000)
+  // Waits of 0.25–0.5 s, 0.5–1 s, 1–2 s: at most four dials each in the first two seconds.
+  expect(dials).toBeLessThanOrEqual(20 * 5)
+  expect(dials).toBeGreaterThan(20)
+  expect(events.problems).toHaveLength(20)
+})
+
+test('a node that was alone forgets its failures as soon as somebody is there', async () => {
+  const lost = await start2()
+  const addresses = lost.transport.addresses()
+  const identity = lost.transport.id
+  await lost.transport.stop()
+  const node = await start2({ join: addresses })
+  node.transport.learn(identity, addresses)
+  await until('it failed a few times', () => node.events.problems.length > 0)
+  await turn(1_500)
+  // Somebody else is at that address now; another newcomer brings the connection that resets the waits.
+  const back = await start2({ listen: addresses[0]! })
+  const newcomer = await start2({ join: node.transport.addresses() })
+  await until('the newcomer is in', () => node.transport.neighbours().includes(newcomer.transport.id))
+  const from = performance.now()
+  await until('so is the seed', () => node.transport.neighbours().includes(back.transport.id))
+  expect(performance.now() - from).toBeLessThan(1_500)
+})
+
+describe('watchdog', () => {
+  test.each([
+    ['2', makeLine2, 'outbound'],
+    ['2', makeLine2, 'inbound'],
+    ['3', makeLine3, 'outbound'],
+    ['3', makeLine3, 'inbound'],
+  ] as const)('libp2p %s heals a gossip stream that was reset (%s)', async (_line, make, direction) => {
+    const a = await start(await make({ watchdogMs: 100 }))
+    const b = await start(await make({ watchdogMs: 60_000, join: a.transport.addresses() }))
+    introduce([a, b])
+    await until('they meet', () => a.transport.neighbours().length + b.transport.neighbours().length === 2)
+    await publishToAll(a, [b])
+    await publishToAll(b, [a])
+    const { streamsOutbound, streamsInbound } = pubsubOf(a.node)
+    const stream = (direction === 'outbound' ? streamsOutbound : streamsInbound)?.get(b.transport.id)
+    stream!.rawStream.abort(new Error('reset'))
+    await until('it is hung up and there again', () => a.events.links.length >= 3)
+    await publishToAll(a, [b])
+    await publishToAll(b, [a])
+    expect([...a.events.refusals, ...b.events.refusals]).toEqual([])
+  })
+
+  const watch = (floods: boolean, healthy = (): boolean => true) => {
+    const cured: string[] = []
+    const watchdog = new Watchdog({
+      periodMs: 5,
+      floods,
+      neighbours: () => ['peer'],
+      isHealthy: healthy,
+      cure: (peer) => cured.push(peer),
+      tidy: () => undefined,
+    })
+    cleanups.push(() => Promise.resolve(watchdog.stop()))
+    watchdog.start()
+    return { watchdog, cured }
+  }
+
+  /** Until the watchdog knows the peer, what it hears of it does not count. */
+  const looked = (): Promise<void> => turn(30)
+
+  test('cures a neighbour whose messages come only by way of others, less and less eagerly', async () => {
+    const { watchdog, cured } = watch(true)
+    await looked()
+    for (let n = 0; n < 7; n += 1) watchdog.heard('peer', 'other')
+    watchdog.heard('peer', 'peer')
+    for (let n = 0; n < 7; n += 1) watchdog.heard('peer', 'other')
+    await looked()
+    expect(cured).toEqual([])
+    watchdog.heard('peer', 'other')
+    await until('it is cured', () => cured.length === 1)
+    for (let n = 0; n < 15; n += 1) watchdog.heard('peer', 'other')
+    await looked()
+    expect(cured).toHaveLength(1)
+    watchdog.heard('peer', 'other')
+    await until('it is cured again', () => cured.length === 2)
+  })
+
+  test('thinks nothing of a detour where publishers do not flood', async () => {
+    const { watchdog, cured } = watch(false)
+    await looked()
+    for (let n = 0; n < 100; n += 1) watchdog.heard('peer', 'other')
+    await looked()
+    expect(cured).toEqual([])
+  })
+
+  test('lets one bad look pass', async () => {
+    let looks = 0
+    const { cured } = watch(true, () => {
+      looks += 1
+      return looks % 2 === 0
+    })
+    await until('it looked often', () => looks > 10)
+    expect(cured).toEqual([])
+  })
+})
+
+test('waits double from half a second to the cap, each between half and all of it', () => {
+  const waits = (chance: number): number[] => [1, 2, 3, 7, 8, 1_000].map((n) => backoffMs(n, 30_000, chance))
+  expect(waits(0)).toEqual([250, 500, 1_000, 15_000, 15_000, 15_000])
+  expect(waits(1)).toEqual([500, 1_000, 2_000, 30_000, 30_000, 30_000])
+})
+
+describe('stop', () => {
+  test.each([
+    ['2', makeLine2],
+    ['3', makeLine3],
+  ])('libp2p %s: is quick with neighbours, and a message published just before arrives', async (_line, make) => {
+    for (let n = 0; n < 5; n += 1) {
+      const a = await start(await make({}))
+      const b = await start(await make({ join: a.transport.addresses() }))
+      await until('they meet', () => a.transport.neighbours().length + b.transport.neighbours().length === 2)
+      await b.transport.publish(bytes('last words'))
+      const from = performance.now()
+      await b.transport.stop()
+      // 5–20 ms on a machine at rest.
+      expect(performance.now() - from).toBeLessThan(500)
+      await until('they arrive', () => countOf(a, 'last words') === 1, 1_000)
+      await a.transport.stop()
+    }
+  })
+})
