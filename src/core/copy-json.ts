@@ -62,7 +62,8 @@ function copyNested(walk: Walk, value: object): Json {
   const { within, limits } = walk
   if (within.includes(value)) throw notJson(walk, 'an object within itself')
   if (within.length >= limits.maxDepth) throw tooDeep(walk)
-  spend(walk, 2)
+  // Two brackets, less the comma that its last item is counted with and does not have.
+  spend(walk, 1)
   within.push(value)
   const copy = Array.isArray(value) ? copyArray(walk, value) : copyObject(walk, value)
   within.pop()

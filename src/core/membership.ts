@@ -16,7 +16,7 @@ export interface Member {
   readonly pulse: Pulse
   readonly status: 'joining' | 'up' | 'down'
   readonly reason: DownReason | undefined
-  /** Highest version the owner itself has claimed in this incarnation; the replica may be behind. */
+  /** Highest version known of this incarnation, by the owner's own claim or held once; the replica may be behind. */
   readonly latest: number
   /** When there was last proof of its death; -Infinity when never in this incarnation. */
   readonly refusedAt: number
@@ -94,11 +94,11 @@ export class Membership {
       this.#set({ ...member, pulse: felt, credible })
       return { kind: 'fresh' }
     }
-    this.#set(newcomer(node, felt))
+    this.#set(newcomer(node, felt, 0))
     return { kind: 'restarted', was: member }
   }
 
-  /** Notes a head that the owner itself claimed. */
+  /** Notes a version that the owner itself claimed, or that is held here. */
   claim(node: NodeId, incarnation: number, version: number): void {
     const member = this.#members.get(node)
     if (member?.pulse.incarnation === incarnation && version > member.latest)
@@ -138,7 +138,8 @@ export class Membership {
   leave(node: NodeId, incarnation: number): Member | undefined {
     const member = this.#members.get(node)
     if (member !== undefined && member.pulse.incarnation > incarnation) return undefined
-    if (!this.hasLeft(node, incarnation)) this.#retired.add(node, { incarnation, beat: Infinity })
+    if (!this.hasLeft(node, incarnation))
+      this.#retired.add(node, { incarnation, version: Infinity, beat: Infinity })
     this.#delete(node)
     return member
   }
@@ -157,7 +158,7 @@ export class Membership {
       if (verdict === 'purge') {
         const { incarnation, beat } = member.pulse
         purged.push(member)
-        this.#retired.add(member.node, { incarnation, beat })
+        this.#retired.add(member.node, { incarnation, version: member.latest, beat })
         this.#delete(member.node)
       }
     }
@@ -193,7 +194,7 @@ export class Membership {
     if (this.#members.size >= this.#limits.maxNodes) return { kind: 'full' }
     this.#retired.delete(node)
     const pulse = feel(undefined, sign, now)
-    this.#set(newcomer(node, pulse))
+    this.#set(newcomer(node, pulse, retired?.incarnation === sign.incarnation ? retired.version : 0))
     return { kind: 'new' }
   }
 
@@ -221,12 +222,12 @@ export class Membership {
   }
 }
 
-const newcomer = (node: NodeId, pulse: Pulse): Member => ({
+const newcomer = (node: NodeId, pulse: Pulse, latest: number): Member => ({
   node,
   pulse,
   status: 'joining',
   reason: undefined,
-  latest: 0,
+  latest,
   refusedAt: -Infinity,
   credible: true,
 })

@@ -4,6 +4,8 @@ import type { Sign } from './liveness.ts'
 /** What is remembered of an owner that left or was purged, so that no late frame revives it (J4). */
 export interface Retired {
   readonly incarnation: number
+  /** Highest version of it that was known: a relay that is behind must not bring back less (J2). */
+  readonly version: number
   /** Newest beat known when it was purged; Infinity when it left: that incarnation is over. */
   readonly beat: number
 }

@@ -31,6 +31,11 @@ export class SelectorPool {
     this.#random = random
   }
 
+  /** Services with a selector. */
+  get size(): number {
+    return this.#byName.size
+  }
+
   /** Throws as `readQuery`, also for a service that does not exist. */
   lookup(name: string, requirement: string | undefined, options: LookupOptions | undefined): LookupAnswer {
     const prepared = this.#byName.get(name)

@@ -204,6 +204,7 @@ export class Roster {
     const received = this.#replica.receive(owner, frame)
     if (received.kind === 'gap') this.#ports.behind(owner, via)
     if (received.kind === 'applied') {
+      this.#membership.claim(owner, frame.incarnation, frame.to)
       this.#readFacts(owner, received.change)
       if (this.#replica.isVisible(owner)) this.#reportDiff(owner, received.change)
     }
@@ -212,6 +213,11 @@ export class Roster {
 
   /** Shows an owner that is alive and whose state is whole: one up, with everything it has. */
   #raise(owner: NodeId): void {
+    // One proof is enough: a node that is heard for `downPeriodMs` all the same lives behind an address that means another host there.
+    const member = this.#membership.get(owner)
+    if (member === undefined || member.status === 'up') return
+    if (member.refusedAt === -Infinity && this.#isAtOurAddress(owner))
+      this.#membership.replace(owner, this.#now)
     if (!this.#membership.raise(owner, this.#replica.head(owner), this.#now)) {
       return
     }
@@ -254,6 +260,14 @@ export class Roster {
     }
   }
 
+  /** This node lives there, and has no connection to it: the owner is one that lived there before. */
+  #isAtOurAddress(owner: NodeId): boolean {
+    const { transport } = this.#options
+    if (transport.neighbours().includes(owner)) return false
+    const ours = transport.addresses()
+    return this.#directory.get(owner).addresses.some((address) => ours.includes(address))
+  }
+
   /** C40: both are kept. An older one whose process is gone is found out by a dial. */
   #checkName(owner: NodeId): void {
     const { name } = this.#directory.get(owner)
@@ -269,7 +283,7 @@ export class Roster {
 
   /** Dials a node about which there is doubt. */
   async #verify(node: NodeId): Promise<void> {
-    if (this.#verifying.has(node)) return
+    if (this.#verifying.has(node) || this.#isAtOurAddress(node)) return
     this.#verifying.add(node)
     const found = await this.#options.transport.probe(node)
     this.#verifying.delete(node)

@@ -12,6 +12,8 @@ const PULL_DELAY_MS = 50
 const MAX_PULL_BACKOFF_MS = 30_000
 /** The node with the higher id begins a sync only if the other has not done so for this long after they connected, ms. */
 const CONNECT_PATIENCE_MS = 1_000
+/** A sync that has not moved for so long no longer keeps others from fetching the same owner, ms. */
+const FETCH_PATIENCE_MS = 500
 /** Peers' syncs that wait for a place; more are hung up, and try again. */
 const MAX_WAITING = 256
 
@@ -28,8 +30,13 @@ interface Gap {
   dueAt: number
 }
 
+/** A sync under way, and when its peer was last heard in it. */
+interface Progress {
+  movedAt: number
+}
+
 interface Fetch {
-  readonly session: SyncSession
+  readonly by: Progress
   readonly version: number
   readonly incarnation: number
 }
@@ -157,12 +164,14 @@ export class Syncer {
       return
     }
     this.#relax(peer)
-    const watched = this.#watch(channel)
-    const session: SyncSession = new SyncSession(
+    const progress = { movedAt: this.#now }
+    const watched = this.#watch(channel, progress)
+    const { maxNodes } = this.#options
+    const session = new SyncSession(
       watched.channel,
-      this.#source(peer, () => session),
+      this.#source(peer, progress),
       wireLimits(this.#options),
-      this.#options.maxNodes,
+      maxNodes,
     )
     try {
       await session.run()
@@ -170,17 +179,17 @@ export class Syncer {
       this.#failed(peer, error)
     }
     watched.stop()
-    for (const [owner, fetch] of this.#fetching) if (fetch.session === session) this.#fetching.delete(owner)
+    for (const [owner, fetch] of this.#fetching) if (fetch.by === progress) this.#fetching.delete(owner)
   }
 
   /** The roster as a sync with `peer` sees it. */
-  #source(peer: NodeId, session: () => SyncSession): SyncSource {
+  #source(peer: NodeId, progress: Progress): SyncSource {
     const roster = this.#roster
     return {
       heads: () => roster.heads(),
       compare: (heads) => {
         const { wants, left } = roster.compare(peer, heads)
-        return { wants: this.#claim(session(), wants, heads), left }
+        return { wants: this.#claim(progress, wants, heads), left }
       },
       meetLeft: (left) => roster.meetLeft(left),
       answer: (want) => roster.answer(want),
@@ -193,14 +202,15 @@ export class Syncer {
     }
   }
 
-  /** Keeps of the wants those that no other sync is fetching already, at least as new. */
-  #claim(session: SyncSession, wants: readonly Want[], heads: readonly HeadInfo[]): Want[] {
+  /** Keeps of the wants those that no other sync that moves is fetching already, at least as new. */
+  #claim(by: Progress, wants: readonly Want[], heads: readonly HeadInfo[]): Want[] {
     const offers = new Map(heads.map((head) => [head.owner, head]))
     return wants.filter(({ owner }) => {
       const { incarnation, version } = offers.get(owner) ?? { incarnation: 0, version: 0 }
       const under = this.#fetching.get(owner)
-      if (under?.incarnation === incarnation && under.version >= version) return false
-      this.#fetching.set(owner, { session, incarnation, version })
+      const moves = under !== undefined && this.#now - under.by.movedAt < FETCH_PATIENCE_MS
+      if (moves && under.incarnation === incarnation && under.version >= version) return false
+      this.#fetching.set(owner, { by, incarnation, version })
       return true
     })
   }
@@ -224,7 +234,7 @@ export class Syncer {
   }
 
   /** Breaks the channel off when neither side has moved for `syncTimeoutMs`. */
-  #watch(channel: Channel): { readonly channel: Channel; readonly stop: () => void } {
+  #watch(channel: Channel, moved: Progress): { readonly channel: Channel; readonly stop: () => void } {
     const { clock, syncTimeoutMs } = this.#options
     const expire = (): void => {
       channel.abort(new RollcallError('ROLLCALL_SYNC_FAILED', `no progress for ${syncTimeoutMs} ms`))
@@ -232,6 +242,7 @@ export class Syncer {
     const abort = (): void => channel.abort(closing())
     let timer = clock.setTimer(expire, syncTimeoutMs)
     const progress = (): void => {
+      moved.movedAt = clock.now()
       timer.cancel()
       timer = clock.setTimer(expire, syncTimeoutMs)
     }

@@ -201,9 +201,18 @@ describe('J4: what is over stays over', () => {
     expect(membership.retiredCount).toBe(0)
   })
 
+  test('J2: a purged owner comes back with no less than was known of it', () => {
+    const membership = withPeer()
+    membership.claim('b', 1, 7)
+    membership.judge(200)
+    membership.sense('b', sign(6, 199), 200)
+    expect(membership.raise('b', { incarnation: 1, version: 6 }, 200)).toBe(false)
+    expect(membership.raise('b', { incarnation: 1, version: 7 }, 200)).toBe(true)
+  })
+
   test('C8: what is remembered of the gone is bounded, oldest first', () => {
     const table = new RetiredTable(3)
-    for (const node of ['a', 'b', 'c', 'a', 'd']) table.add(node, { incarnation: 1, beat: 1 })
+    for (const node of ['a', 'b', 'c', 'a', 'd']) table.add(node, { incarnation: 1, version: 1, beat: 1 })
     expect(table.size).toBe(3)
     expect(['a', 'b', 'c', 'd'].map((node) => table.get(node) !== undefined)).toEqual([
       true,

@@ -10,7 +10,7 @@ const failure = (code: string, ...words: string[]): unknown =>
     code,
     message: expect.stringMatching(
       words.map((word) => `(?=.*${word.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')})`).join(''),
-    ),
+    ) as string,
   })
 
 const entryOf = (meta: Json, key = 'MasterData'): Entry<Json> => ({
@@ -108,7 +108,7 @@ test('a patch changes what it names; functions without options of their own foll
   expect(after.functions['own/0']?.timeoutMs).toBe(10)
   expect(after).toMatchObject({ name: 'a', version: '1.0.0', state: 'draining', zone: undefined })
   expect(patchService(after, { timeoutMs: 200 }).functions['f/0']?.timeoutMs).toBe(200)
-  expect(() => patchService(before, { version: '2.0.0' } as object)).toThrowError(
+  expect(() => patchService(before, { version: '2.0.0' } as object)).toThrow(
     failure('ROLLCALL_INVALID_ARGUMENT', 'version'),
   )
   expect(before.timeoutMs).toBe(900)
@@ -207,12 +207,10 @@ describe('what is wrong is refused, by name and value', () => {
     [{ capabilities: { search: 1 } }, 'ROLLCALL_INVALID_ARGUMENT', 'capabilities', 'search'],
     [{ adress: 'host:80' }, 'ROLLCALL_INVALID_ARGUMENT', 'adress'],
   ])('%o', (wrong, code, ...words) =>
-    expect(() => defineService({ ...good, ...wrong })).toThrowError(failure(code, ...words)),
+    expect(() => defineService({ ...good, ...wrong })).toThrow(failure(code, ...words)),
   )
   test.each([null, undefined, 'S', [good], 5])('%o is no service', (spec) =>
-    expect(() => defineService(spec as unknown as ServiceSpec)).toThrowError(
-      failure('ROLLCALL_INVALID_ARGUMENT'),
-    ),
+    expect(() => defineService(spec as unknown as ServiceSpec)).toThrow(failure('ROLLCALL_INVALID_ARGUMENT')),
   )
   test.each([
     'host:80',

@@ -152,6 +152,14 @@ describe('C72: limits', () => {
     expect(errorOf(bomb).code).toBe('ROLLCALL_LIMIT_EXCEEDED')
   })
 
+  test.each(['[]', '{}', '[0]', '{"a":0}', '[[],[0,{"a":""}]]', '"x"', 'true', 'false', 'null', '7'])(
+    'the size of %s is counted exactly',
+    (text) => {
+      expect(errorOf(JSON.parse(text), text.length).code).toBe('nothing')
+      expect(errorOf(JSON.parse(text), text.length - 1).code).toBe('ROLLCALL_LIMIT_EXCEEDED')
+    },
+  )
+
   test('exactly what is above maxBytes of JSON is refused', () => {
     fc.assert(
       fc.property(
@@ -162,6 +170,7 @@ describe('C72: limits', () => {
           expect(errorOf(meta, bytes + more).code).toBe(more < 0 ? 'ROLLCALL_LIMIT_EXCEEDED' : 'nothing')
         },
       ),
+      { numRuns: 1_000 },
     )
   })
 })

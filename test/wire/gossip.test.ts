@@ -237,7 +237,7 @@ describe('rules', () => {
   })
 
   test('-0 becomes the 0 that a relay would write', () => {
-    const [write] = decode(raw([rawPut(1, { meta: '[-0, -0.0e1]' })])).writes
+    const [write] = decode(raw([rawPut(1, { meta: '[-0, -0.0]' })])).writes
     expect(write).toMatchObject({ meta: [0, 0] })
   })
 

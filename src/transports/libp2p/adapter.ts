@@ -1,10 +1,4 @@
-import type {
-  ConnectionLike,
-  GossipMessage,
-  NodeLike,
-  PubsubLike,
-  StreamLike,
-} from './libp2p-like.ts'
+import type { ConnectionLike, GossipMessage, NodeLike, PubsubLike, StreamLike } from './libp2p-like.ts'
 
 /** The line of libp2p releases a node is of. They differ in how streams are handed over, written and read. */
 export type Line = 2 | 3
@@ -33,7 +27,10 @@ interface EventStream extends StreamLike {
   pause(): void
   resume(): void
   close(): Promise<void>
-  addEventListener(type: string, listener: (event: { data: { subarray(): Uint8Array }; error?: Error }) => void): void
+  addEventListener(
+    type: string,
+    listener: (event: { data: { subarray(): Uint8Array }; error?: Error }) => void,
+  ): void
 }
 
 /** Above the largest yamux window (16 MiB): a paused reader holds that much, and one byte more resets the stream. */
@@ -44,7 +41,8 @@ const WRITE_BUFFER_BYTES = 256 * 1024
 
 /** Line 2: the sink asks for the next piece when the window took the last one. */
 function fromPipe(stream: PipeStream): ByteStream {
-  let next: { readonly bytes: Uint8Array; readonly done: () => void; readonly fail: (e: Error) => void } | undefined
+  let next:
+    { readonly bytes: Uint8Array; readonly done: () => void; readonly fail: (e: Error) => void } | undefined
   let ended = false
   let gone: Error | undefined
   let wake: () => void = () => undefined
@@ -161,7 +159,12 @@ export class Adapter {
   }
 
   /** Opens a stream of `protocol` on a connection. */
-  async open(connection: ConnectionLike, protocol: string, limit: number, signal: AbortSignal): Promise<ByteStream> {
+  async open(
+    connection: ConnectionLike,
+    protocol: string,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<ByteStream> {
     return this.#bytes(await connection.newStream(protocol, { signal, maxOutboundStreams: limit }))
   }
 }

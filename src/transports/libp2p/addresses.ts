@@ -28,7 +28,10 @@ function parseHostPort(text: string, original: string): Endpoint {
   const host = match?.[1] ?? match?.[2]
   const port = Number(match?.[3])
   if (host === undefined || (match?.[1] !== undefined && !isIPv6(host))) {
-    throw refuse(original, "must be 'host:port', '[ipv6]:port' or a multiaddr such as '/ip4/10.0.0.1/tcp/7400'")
+    throw refuse(
+      original,
+      "must be 'host:port', '[ipv6]:port' or a multiaddr such as '/ip4/10.0.0.1/tcp/7400'",
+    )
   }
   if (port > 65_535) throw refuse(original, 'has a port above 65535')
   return { host, port }
@@ -38,7 +41,8 @@ function parseHostPort(text: string, original: string): Endpoint {
 export function endpointOf(address: string): Endpoint | undefined {
   const parts = address.split('/')
   const [, family, host, transport, port] = parts
-  if (host === undefined || transport !== 'tcp' || !/^(?:ip4|ip6|dns|dns4|dns6)$/.test(family ?? '')) return undefined
+  if (host === undefined || transport !== 'tcp' || !/^(?:ip4|ip6|dns|dns4|dns6)$/.test(family ?? ''))
+    return undefined
   return { host, port: Number(port) }
 }
 
@@ -64,9 +68,13 @@ function parseMultiaddr(text: string): string {
   try {
     address = multiaddr(text).toString()
   } catch (error) {
-    throw new RollcallError('ROLLCALL_INVALID_ADDRESS', `address ${JSON.stringify(text)} is not a multiaddr`, {
-      cause: error,
-    })
+    throw new RollcallError(
+      'ROLLCALL_INVALID_ADDRESS',
+      `address ${JSON.stringify(text)} is not a multiaddr`,
+      {
+        cause: error,
+      },
+    )
   }
   if (endpointOf(address) === undefined) throw refuse(text, 'must be a TCP address')
   return address

@@ -1,6 +1,11 @@
 import type { Transport } from '../../tracker/ports.ts'
 import type { Libp2pNode } from './libp2p-like.ts'
-import { resolveMeshOptions, resolveNodeOptions, type FromLibp2pOptions, type Libp2pTransportOptions } from './options.ts'
+import {
+  resolveMeshOptions,
+  resolveNodeOptions,
+  type FromLibp2pOptions,
+  type Libp2pTransportOptions,
+} from './options.ts'
 import { providePromiseWithResolvers } from './polyfill.ts'
 import { checkStack } from './stack-check.ts'
 import { Libp2pTransport } from './transport.ts'

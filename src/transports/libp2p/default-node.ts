@@ -59,7 +59,8 @@ export async function createDefaultNode(
     refused(peer, 'the peer is not on the list of allowed peers')
     return true
   }
-  const privateKey = identityFile === undefined ? await generateKeyPair('Ed25519') : await loadIdentity(identityFile)
+  const privateKey =
+    identityFile === undefined ? await generateKeyPair('Ed25519') : await loadIdentity(identityFile)
   return createLibp2p({
     start: false,
     privateKey,
@@ -69,7 +70,11 @@ export async function createDefaultNode(
     streamMuxers: [yamux()],
     ...(secret === undefined
       ? {}
-      : { connectionProtector: sharedKey(secret, (at) => refused(at, 'the peer lacks the secret of this cluster')) }),
+      : {
+          connectionProtector: sharedKey(secret, (at) =>
+            refused(at, 'the peer lacks the secret of this cluster'),
+          ),
+        }),
     connectionGater: {
       denyDialMultiaddr: () => false,
       denyInboundEncryptedConnection: (peer) => stranger(peer.toString()),

@@ -43,7 +43,9 @@ function kindOf({ name, code, message }: ErrorLike): DialFailure {
   if (/dial self/i.test(text)) return 'self'
   // Noise compares the key; encryption errors keep only the message, so the name alone is not enough.
   if (name === 'UnexpectedPeerError' || /expected remote identity/i.test(text)) return 'other-identity'
-  return UNREACHABLE_CODES.has(String(code)) || UNREACHABLE_NAMES.has(String(name)) ? 'unreachable' : 'refused'
+  return UNREACHABLE_CODES.has(String(code)) || UNREACHABLE_NAMES.has(String(name))
+    ? 'unreachable'
+    : 'refused'
 }
 
 /** Reads a failed dial, of either line. When addresses failed differently, the one that says most wins. */

@@ -1,3 +1,4 @@
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { NodeId } from '../../core/frame.ts'
 import type { GossipMessage, PeerIdLike, PubsubLike, StreamLike } from './libp2p-like.ts'
 
@@ -64,6 +65,28 @@ export class Gossip {
     } catch {
       // Stopped, or a duplicate: gossip promises nothing, and the next beat carries what this one did.
     }
+  }
+
+  /**
+   * Waits until what was published has left for the sockets, a frozen peer excepted: what still lies in a stream
+   * when it is closed is lost.
+   */
+  async flush(atMostMs: number): Promise<void> {
+    const until = performance.now() + atMostMs
+    while (this.#isPending() && performance.now() < until) await setTimeout(1)
+    // From the stream through encryption to the socket it is a matter of microtasks.
+    await setImmediate()
+  }
+
+  #isPending(): boolean {
+    for (const { rawStream, pushable } of this.#pubsub.streamsOutbound?.values() ?? []) {
+      if (
+        ((pushable?.readableLength ?? 0) > 0 || (rawStream.writeBufferLength ?? 0) > 0) &&
+        isOpen(rawStream, 'writeStatus')
+      )
+        return true
+    }
+    return false
   }
 
   isSubscribed(peer: NodeId): boolean {

@@ -64,6 +64,12 @@ export interface GossipMessage {
   readonly data: Uint8Array
 }
 
+/** Our gossip stream to a peer. What waits to be sent lies in `pushable` (14) or in the stream (17). */
+interface OutboundLike {
+  readonly rawStream: StreamLike & { readonly writeBufferLength?: number }
+  readonly pushable?: { readonly readableLength: number }
+}
+
 /** What this transport uses of gossipsub 14 and 17. */
 export interface PubsubLike {
   readonly globalSignaturePolicy: string
@@ -79,7 +85,7 @@ export interface PubsubLike {
   readonly opts?: { readonly floodPublish?: boolean }
   readonly peers?: ReadonlyMap<string, unknown>
   readonly streamsInbound?: ReadonlyMap<string, { readonly rawStream: StreamLike }>
-  readonly streamsOutbound?: ReadonlyMap<string, { readonly rawStream: StreamLike }>
+  readonly streamsOutbound?: ReadonlyMap<string, OutboundLike>
 }
 
 export interface IdentifyLike {

@@ -127,7 +127,8 @@ export class Links {
       if (connections.length < 2 || this.#self > peer) continue
       const spares = connections.filter(
         ({ timeline, streams }) =>
-          Date.now() - timeline.open > SPARE_AGE_MS && streams.every(({ protocol }) => CHORES.test(protocol ?? '')),
+          Date.now() - timeline.open > SPARE_AGE_MS &&
+          streams.every(({ protocol }) => CHORES.test(protocol ?? '')),
       )
       // One stays, whatever it carries.
       const closing = spares.length === connections.length ? spares.slice(1) : spares

@@ -129,7 +129,9 @@ export class Mesh {
   }
 
   #placesOf(peer: NodeId): readonly string[] {
-    return this.#seeds.flatMap(({ peers }) => [...peers].flatMap(([where, id]) => (id === peer ? [where] : [])))
+    return this.#seeds.flatMap(({ peers }) =>
+      [...peers].flatMap(([where, id]) => (id === peer ? [where] : [])),
+    )
   }
 
   /** Once may be a coincidence of two dials, or of a dial and a stop. */
@@ -213,7 +215,8 @@ export class Mesh {
 
   #run(): void {
     const now = performance.now()
-    for (const seed of this.#seeds) if (seed.nextAt <= now) void this.#attempt(seed, () => this.#trySeed(seed))
+    for (const seed of this.#seeds)
+      if (seed.nextAt <= now) void this.#attempt(seed, () => this.#trySeed(seed))
     for (const [peer, target] of this.#peers) {
       if (target.wanted && target.nextAt <= now) void this.#attempt(target, () => this.#tryPeer(peer))
     }
@@ -228,7 +231,8 @@ export class Mesh {
     target.busy = false
     if (!this.#running) return
     if (outcome === 'failed') this.#failed(target)
-    if (outcome === 'again') target.nextAt = performance.now() + this.#options.maxBackoffMs * (0.5 + Math.random() / 2)
+    if (outcome === 'again')
+      target.nextAt = performance.now() + this.#options.maxBackoffMs * (0.5 + Math.random() / 2)
     this.#arm()
   }
 

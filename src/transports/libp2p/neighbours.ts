@@ -64,7 +64,13 @@ export class Neighbours {
       if (!this.has(peer)) this.#events.stranger(peer)
     }, this.#rules.graceMs)
     grace.unref()
-    this.#candidates.set(peer, { protocols: undefined, neighbour: false, asked: false, grace, poll: undefined })
+    this.#candidates.set(peer, {
+      protocols: undefined,
+      neighbour: false,
+      asked: false,
+      grace,
+      poll: undefined,
+    })
     this.look(peer)
   }
 

@@ -116,7 +116,8 @@ function list(option: string, value: string | readonly string[]): readonly strin
   const values: unknown = typeof value === 'string' ? [value] : value
   check(Array.isArray(values), option, value, 'must be a string or a list of strings')
   const strings = values as readonly unknown[]
-  for (const item of strings) check(typeof item === 'string', option, item, 'must be a string or a list of strings')
+  for (const item of strings)
+    check(typeof item === 'string', option, item, 'must be a string or a list of strings')
   return strings as readonly string[]
 }
 
@@ -128,7 +129,12 @@ export function resolveMeshOptions(options: MeshOptions): ResolvedMesh {
   const given = { ...MESH_DEFAULTS, ...definedOf(options) }
   const { cluster } = given
   check(typeof cluster === 'string', 'cluster', cluster, 'must be a string')
-  check(/^[\p{L}\p{N}._-]{1,64}$/u.test(cluster), 'cluster', cluster, 'must be 1 to 64 letters, digits, ".", "_" or "-"')
+  check(
+    /^[\p{L}\p{N}._-]{1,64}$/u.test(cluster),
+    'cluster',
+    cluster,
+    'must be 1 to 64 letters, digits, ".", "_" or "-"',
+  )
   const ms = (option: keyof typeof MESH_DEFAULTS, least: number): number =>
     integer(option, given[option] as number, least, LONGEST_MS)
   return {
@@ -152,7 +158,12 @@ export function resolveNodeOptions(options: Libp2pTransportOptions): ResolvedNod
   const { listen, allow, expectedNodes } = { ...NODE_DEFAULTS, ...definedOf(options) }
   const { identityFile, secret } = options
   if (identityFile !== undefined) {
-    check(typeof identityFile === 'string' && identityFile !== '', 'identityFile', identityFile, 'must be a path')
+    check(
+      typeof identityFile === 'string' && identityFile !== '',
+      'identityFile',
+      identityFile,
+      'must be a path',
+    )
   }
   const key = typeof secret === 'string' ? new TextEncoder().encode(secret) : secret
   if (key !== undefined) {

@@ -24,7 +24,16 @@ function has(thing: unknown, ...methods: readonly string[]): boolean {
   return methods.every((method) => typeof (thing as Record<string, unknown>)[method] === 'function')
 }
 
-const NODE_METHODS = ['start', 'stop', 'getMultiaddrs', 'getConnections', 'dial', 'handle', 'unhandle', 'addEventListener']
+const NODE_METHODS = [
+  'start',
+  'stop',
+  'getMultiaddrs',
+  'getConnections',
+  'dial',
+  'handle',
+  'unhandle',
+  'addEventListener',
+]
 
 /** Only nodes of line 3 have stream middleware. */
 function lineOf(node: Libp2pNode): Line {
@@ -54,8 +63,11 @@ export function checkStack(node: Libp2pNode, service: string): CheckedStack {
   }
   const pubsubLine = lineOfPubsub(pubsub as object)
   if (pubsubLine !== line) {
-    const other = pubsubLine === undefined ? 'an unknown pubsub' : `a gossipsub for libp2p ${String(pubsubLine)}`
-    throw mismatch(`the node is libp2p ${String(line)} with ${other} under services.${service}; ${FITTING[line]}`)
+    const other =
+      pubsubLine === undefined ? 'an unknown pubsub' : `a gossipsub for libp2p ${String(pubsubLine)}`
+    throw mismatch(
+      `the node is libp2p ${String(line)} with ${other} under services.${service}; ${FITTING[line]}`,
+    )
   }
   const policy = (pubsub as PubsubLike).globalSignaturePolicy
   if (policy !== 'StrictSign') {

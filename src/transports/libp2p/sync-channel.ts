@@ -161,7 +161,8 @@ export class SyncChannel implements Channel {
   }
 
   async *#read(): AsyncGenerator<Uint8Array> {
-    if (this.#reader !== 'none') throw new RollcallError('ROLLCALL_INVALID_ARGUMENT', 'a channel has one reader')
+    if (this.#reader !== 'none')
+      throw new RollcallError('ROLLCALL_INVALID_ARGUMENT', 'a channel has one reader')
     this.#reader = 'busy'
     if (!this.#ended) {
       clearTimeout(this.#linger)

@@ -21,6 +21,8 @@ import { Watchdog } from './watchdog.ts'
 const SYNC_VERSION = 1
 /** Sync channels at once with one peer, each way. The tracker opens a handful; this leaves room for slow ends. */
 const CHANNELS_PER_PEER = 64
+/** How long `stop` waits for what was published last to leave; on a live connection it takes a few ms. */
+const FLUSH_MS = 50
 /** How long `stop` waits for connections to close in order before it drops them, and for the node to stop. */
 const CLOSE_MS = 100
 const STOP_MS = 1_000
@@ -217,6 +219,7 @@ export class Libp2pTransport implements Transport {
     this.#listen('removeEventListener')
     this.#links.stop()
     for (const channel of this.#channels) channel.abort(new Error('the node is stopping'))
+    await this.#gossip.flush(FLUSH_MS)
     const { node } = this.#stack
     const livesOn = !this.#startedNode
     if (livesOn && node.status === 'started') {
@@ -316,10 +319,17 @@ export class Libp2pTransport implements Transport {
   #checkVersion(peer: NodeId, protocols: readonly string[]): void {
     if (protocols.includes(this.#protocol)) return
     const ours = this.#protocol.replace(/[^/]+$/, '')
-    const theirs = protocols.filter((protocol) => protocol.startsWith(ours)).map((each) => each.slice(ours.length))
+    const theirs = protocols
+      .filter((protocol) => protocol.startsWith(ours))
+      .map((each) => each.slice(ours.length))
     if (theirs.length === 0) return
     const versions = `the peer speaks version ${theirs.join(' and ')} of the sync protocol, this node ${String(SYNC_VERSION)}`
-    this.#reports.report(peer, 'version', 'ROLLCALL_PROTOCOL_MISMATCH', `${versions}; upgrade the older of the two`)
+    this.#reports.report(
+      peer,
+      'version',
+      'ROLLCALL_PROTOCOL_MISMATCH',
+      `${versions}; upgrade the older of the two`,
+    )
   }
 
   #unwell(where: string, failure: DialFailure, message: string): void {
@@ -335,7 +345,12 @@ export class Libp2pTransport implements Transport {
 
   #oversized(via: NodeId, bytes: number): void {
     const sizes = `${String(bytes)} bytes, at most ${String(this.#options.maxGossipBytes)}`
-    this.#reports.report(via, 'oversized', 'ROLLCALL_FRAME_LIMIT', `a gossip message of ${sizes}, was dropped`)
+    this.#reports.report(
+      via,
+      'oversized',
+      'ROLLCALL_FRAME_LIMIT',
+      `a gossip message of ${sizes}, was dropped`,
+    )
   }
 
   /** Somebody was turned away before there was a connection. */

@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest'
+import { cluster, expectSame, from, haveMet, SimNode, simAddress } from '../../src/testing/index.ts'
+import { expectOrderly, instanceOf, metadataAt, onSeeds, PERIOD_MS, ROUGH, service, told } from './scenario.ts'
+import type { Five, Three } from './scenario.ts'
+
+describe('C9: nodes that join one by one, milliseconds apart, each with S', () => {
+  test.each([
+    ['on a good network', {}],
+    ['with delay and loss', ROUGH],
+  ] as const)('%s: all see all, and nobody sees a passing down', async (_, faults) => {
+    await onSeeds(6, faults, async (net) => {
+      const random = net.random.fork('C9')
+      const join = ['n1', 'n2'].map(simAddress)
+      const nodes: SimNode[] = []
+      for (let index = 1; index <= 12; index++) {
+        const node = await SimNode.start({ net, name: `n${index}`, join, options: {} })
+        node.registry.register(service('s'))
+        nodes.push(node)
+        await net.run(random.between(1, 20))
+      }
+      await net.until('all see all', 30_000, () =>
+        nodes.every((node) => node.registry.lookupAll('s').length === nodes.length),
+      )
+      await net.run(60_000)
+      expectSame(...nodes)
+      for (const node of nodes) {
+        expect(node.events('service_down')).toEqual([])
+        expect(node.events('node_down')).toEqual([])
+        // Its own went up before the recording of events began, or with it.
+        const ups = node.events('service_up').filter((event) => !from(node)(event))
+        expect(ups).toHaveLength(nodes.length - 1)
+      }
+    })
+  })
+})
+
+describe('C12: same address within one period', () => {
+  test.each([
+    ['a new incarnation, at once', true, [0, 0]],
+    ['a new identity, at once', false, [0, 0]],
+    ['a new incarnation, within the period', true, [0, PERIOD_MS]],
+    ['a new identity, within the period', false, [0, PERIOD_MS]],
+  ] as const)('%s: old down, then new up, at its first frame', async (_, sameIdentity, pauseMs) => {
+    for (const faults of [{}, { delayMs: [1, 200] as const, reorder: 0.2, repeat: 0.2 }]) {
+      await onSeeds(5, faults, async (net) => {
+        const nodes = (await cluster(3, { net })) as Three
+        const [a, b, c] = nodes
+        b.registry.register(service('s', { life: 1 }))
+        await net.run(8 * PERIOD_MS)
+        const old = a.registry.lookupAll('s')[0]!
+        const overlaps: number[] = []
+        for (const node of [a, c]) {
+          node.forgetEvents()
+          node.registry.on('service_up', () => overlaps.push(node.registry.lookupAll('s').length))
+        }
+        const random = net.random.fork('C12')
+        b.crash()
+        await net.run(random.between(...pauseMs))
+        await b.restart({ sameIdentity })
+        b.registry.register(service('s', { life: 2 }))
+        const startedAt = net.clock.now()
+        await net.run(10 * PERIOD_MS)
+        for (const node of [a, c]) {
+          const events = [...node.events('service_down'), ...node.events('service_up')]
+            .filter(from(b))
+            .sort((x, y) => x.atMs - y.atMs)
+          expect(events.map(({ name }) => name)).toEqual(['service_down', 'service_up'])
+          expect(events.map((event) => instanceOf(event).id === old.id)).toEqual([true, false])
+          expect(metadataAt(node, 's')).toEqual([{ life: 2 }])
+          const nodeUp = node.events('node_up').filter(({ about }) => about === b.id)
+          expect(nodeUp).toHaveLength(1)
+          // No later than the sync at connect, which is the first that the new one says.
+          expect(nodeUp[0]!.atMs - startedAt).toBeLessThan(PERIOD_MS)
+          expect(events[0]!.atMs).toBeLessThanOrEqual(nodeUp[0]!.atMs)
+          expect(told(node).indexOf('node_down')).toBeLessThan(told(node).indexOf('node_up'))
+        }
+        expect(overlaps).toEqual([1, 1])
+      })
+    }
+  })
+})
+
+describe('C13: all nodes restart within one period', () => {
+  test.each([true, false])(
+    'same identity: %s: all are up within three periods, none stays dead for a peer',
+    async (sameIdentity) => {
+      for (const faults of [{}, ROUGH]) {
+        await onSeeds(8, faults, async (net) => {
+          const nodes = (await cluster(5, { net })) as Five
+          for (const node of nodes) node.registry.register(service('s', { life: 1 }))
+          await net.run(3 * PERIOD_MS)
+          const random = net.random.fork('C13')
+          const at = new Map(nodes.map((node) => [node, random.between(0, PERIOD_MS)]))
+          let now = 0
+          for (const [node, due] of [...at].sort(([, x], [, y]) => x - y)) {
+            await net.run(due - now)
+            now = due
+            await node.restart({ sameIdentity })
+            node.registry.register(service('s', { life: 2 }))
+          }
+          await net.until('all are up', 3 * PERIOD_MS, () => haveMet(nodes))
+          await net.until('all see all', 3 * PERIOD_MS, () =>
+            nodes.every((node) => node.registry.lookupAll('s').length === nodes.length),
+          )
+          await net.run(2 * 30_000)
+          expectSame(...nodes)
+          for (const node of nodes) {
+            expect(metadataAt(node, 's')).toEqual(nodes.map(() => ({ life: 2 })))
+            expectOrderly(node)
+          }
+        })
+      }
+    },
+  )
+})

@@ -1,0 +1,62 @@
+import type { Entry } from '../../src/core/frame.ts'
+import type { Json } from '../../src/core/json.ts'
+import { SERVICE_TOPIC } from '../../src/registry/instance.ts'
+import { Requirements } from '../../src/registry/requirement.ts'
+import { SelectorPool } from '../../src/registry/selector-pool.ts'
+import { ServiceIndex } from '../../src/registry/service-index.ts'
+import type { ServiceChange } from '../../src/registry/service-index.ts'
+import type { Compat } from '../../src/registry/requirement.ts'
+import type { PrereleasePolicy } from '../../src/registry/types.ts'
+import type { Diff } from '../../src/tracker/types.ts'
+
+/** A meta with the fields that a test names. */
+export type Meta = { readonly [field: string]: Json }
+
+export interface Place {
+  readonly node?: string
+  readonly incarnation?: number
+  readonly ref?: number
+  readonly topic?: string
+}
+
+/** An entry of a service, on `n1` with ref 1 unless said otherwise. */
+export const entry = (
+  key: string,
+  meta: Json,
+  { node = 'n1', incarnation = 1, ref = 1, topic = SERVICE_TOPIC }: Place = {},
+): Entry<Json> => ({ node, incarnation, ref, version: ref, topic, key, meta })
+
+/** What the registry is told of, without a tracker: an index fed by hand, and lookups on it. */
+export class Fed {
+  readonly index: ServiceIndex
+  readonly pool: SelectorPool
+  #chance = 0
+
+  constructor({
+    compat = 'semver',
+    prerelease = 'include',
+  }: { compat?: Compat; prerelease?: PrereleasePolicy } = {}) {
+    this.index = new ServiceIndex((node) => `name-of-${node}`)
+    const queries = { requirements: new Requirements(compat), prerelease }
+    this.pool = new SelectorPool(this.index, queries, { next: () => this.#chance })
+  }
+
+  /** What the next call of chance gives, in [0, 1). */
+  set chance(value: number) {
+    this.#chance = value
+  }
+
+  apply(diff: Partial<Diff>): ServiceChange[] {
+    const node = diff.node ?? [...(diff.joins ?? []), ...(diff.leaves ?? [])][0]?.node ?? 'n1'
+    const changes = this.index.apply({ node, joins: [], leaves: [], updates: [], reason: undefined, ...diff })
+    for (const { entry } of changes) if (this.index.get(entry.key) === undefined) this.pool.drop(entry.key)
+    return changes
+  }
+
+  /** Adds instances of a service, each on a node of its own: n1, n2, … */
+  add(key: string, metas: readonly Meta[]): Entry<Json>[] {
+    const entries = metas.map((meta, at) => entry(key, meta, { node: `n${at + 1}` }))
+    for (const each of entries) this.apply({ joins: [each] })
+    return entries
+  }
+}
