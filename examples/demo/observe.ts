@@ -2,12 +2,14 @@ import { setImmediate } from 'node:timers/promises'
 import type { Instance, LookupAnswer, Registry } from 'rollcall'
 import type { Role } from './processes.ts'
 
-// What the observer asks of its registry. Whatever waits gives up when its signal aborts.
+// What the observer asks of its registry. All that waits gives up when its signal aborts.
 
 /** What is called, and looked up while nodes come and go. */
 const NAME = 'MasterData'
 const REQUIREMENT = '^2.2'
-export const WANTED = `${NAME} '${REQUIREMENT}'`
+
+/** Lookups after a node is gone, to see that it stays gone. */
+const LOOKUPS_AFTER = 1_000
 
 /** Where other nodes can join this one. */
 export const addressesOf = (registry: Registry): readonly string[] => registry.nodes()[0]?.addresses ?? []
@@ -19,72 +21,62 @@ export function answerOf(registry: Registry, name: string, requirement: string):
 }
 
 /** Resolves with the services of a node as soon as all of them are there. */
-export function servicesOf(
-  registry: Registry,
-  { name: node, services }: Role,
-  signal: AbortSignal,
-): Promise<Instance[]> {
+export function servicesOf(registry: Registry, role: Role, signal: AbortSignal): Promise<Instance[]> {
+  const options = { node: role.name, signal }
   return Promise.all(
-    services.map(({ name, version }) => registry.waitFor(name, `== ${version}`, { node, signal })),
+    role.services.map(({ name, version }) => registry.waitFor(name, `== ${version}`, options)),
   )
 }
 
-/** Makes calls over HTTP, each to what a lookup returns. Resolves with the answers. */
+/** Makes calls over HTTP, one after the other, each to what a lookup returns. Resolves with the answers. */
 export async function call(registry: Registry, times: number, signal: AbortSignal): Promise<string[]> {
   const answers: string[] = []
   while (answers.length < times) {
     const found = registry.lookup(NAME, REQUIREMENT)
-    if (!found.ok) throw new Error(`${WANTED} cannot be called: ${found.error}`)
+    if (!found.ok) throw new Error(`${NAME} '${REQUIREMENT}' cannot be called: ${found.error}`)
     const response = await fetch(found.service.address ?? '', { signal })
     answers.push(await response.text())
   }
   return answers
 }
 
-export interface Gone {
-  /** From before `end` was called until no lookup returns the node. */
-  readonly afterMs: number
-  /** Lookups in that time, one at every turn of the event loop. */
+export interface Farewell {
+  /** From before `end` was called to the first lookup on the node that found nothing. */
+  readonly goneMs: number
+  /** Lookups in that time, one at every turn of the event loop, and those of them that returned the node. */
   readonly lookups: number
-  /** Those of them that returned the node. */
   readonly misled: number
+  /** The same of lookups after that time. */
+  readonly lookupsAfter: number
+  readonly misledAfter: number
+  /** Of the process; null when a signal ended it. */
+  readonly exitCode: number | null
 }
 
-/** Ends a node, and looks up until the node is not among the answers any more. */
-export async function untilGone(
+/** Ends a node, and looks up in a tight loop: until the node is not returned any more, and on for a while. */
+export async function farewell(
   registry: Registry,
   node: string,
-  end: () => void,
+  end: () => Promise<number | null>,
   signal: AbortSignal,
-): Promise<Gone> {
-  const any = registry.select(NAME, REQUIREMENT)
-  const thisOne = registry.select(NAME, REQUIREMENT, { node })
-  const startedAt = performance.now()
-  end()
+): Promise<Farewell> {
+  const balanced = registry.select(NAME, REQUIREMENT)
+  const onNode = registry.select(NAME, REQUIREMENT, { node })
+  const isMisled = (answer: LookupAnswer): boolean => answer.ok && answer.service.nodeName === node
   let lookups = 0
   let misled = 0
-  while (thisOne.next().ok) {
+  let misledAfter = 0
+  const startedAt = performance.now()
+  const ended = end()
+  while (onNode.next().ok) {
     lookups++
-    if (isFrom(any.next(), node)) misled++
+    if (isMisled(balanced.next())) misled++
     await setImmediate(undefined, { signal })
   }
-  return { afterMs: performance.now() - startedAt, lookups, misled }
-}
-
-/** How many of so many lookups, one at every turn of the event loop, return a node. */
-export async function countAnswers(
-  registry: Registry,
-  node: string,
-  lookups: number,
-  signal: AbortSignal,
-): Promise<number> {
-  const any = registry.select(NAME, REQUIREMENT)
-  let count = 0
-  for (let done = 0; done < lookups; done++) {
-    if (isFrom(any.next(), node)) count++
+  const goneMs = performance.now() - startedAt
+  for (let after = 0; after < LOOKUPS_AFTER; after++) {
+    if (isMisled(balanced.next())) misledAfter++
     await setImmediate(undefined, { signal })
   }
-  return count
+  return { goneMs, lookups, misled, lookupsAfter: LOOKUPS_AFTER, misledAfter, exitCode: await ended }
 }
-
-const isFrom = (answer: LookupAnswer, node: string): boolean => answer.ok && answer.service.nodeName === node

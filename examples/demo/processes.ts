@@ -3,25 +3,30 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { ServiceSpec } from 'rollcall'
 
-/** What a provider is called and what it offers. */
+/** What a provider is called, and what it offers. */
 export interface Role {
   readonly name: string
   readonly services: readonly ServiceSpec[]
 }
 
-/** Until a step that takes milliseconds, or a second to start a process, counts as one that will never happen. */
-const STEP_MS = 8_000
+/** A step takes some ms, or a second where processes start. What takes longer than this will never happen. */
+const STEP_MS = 10_000
 
 /**
- * The processes of the demo. What goes wrong with one of them, or takes too long, is the reason of `failed`, which
- * everything in the demo that waits is given.
+ * The processes that a demo starts. When one of them ends that should not, or a step takes too long, `failed` aborts
+ * with the reason; all that waits is given that signal. Nothing outlives the demo: see `endAll`, and a provider whose
+ * demo is gone ends by itself.
  */
 export class Processes {
   readonly #running = new Map<string, ChildProcess>()
-  readonly #ending = new Set<ChildProcess>()
+  readonly #dismissed = new Set<ChildProcess>()
   readonly #failure = new AbortController()
+  readonly #failed = new Promise<never>((_resolve, reject) => {
+    this.failed.addEventListener('abort', () => reject(this.failed.reason as Error))
+  })
 
   constructor() {
+    this.#failed.catch(() => undefined)
     process.once('exit', () => this.#killAll())
   }
 
@@ -29,19 +34,17 @@ export class Processes {
     return this.#failure.signal
   }
 
+  /** The first reason stays. */
   fail(reason: Error): void {
     this.#failure.abort(reason)
   }
 
-  /** Does a step of the demo, which fails if the step takes too long. `what` ends the sentence "… did not happen". */
-  async step<T>(what: string, work: () => T | Promise<T>): Promise<T> {
-    const timer = setTimeout(
-      () => this.fail(new Error(`${what}: did not happen within ${STEP_MS} ms`)),
-      STEP_MS,
-    )
+  /** Does one step of the demo, and fails when it takes too long. `what` says what is so when the step is done. */
+  async step<T>(what: string, work: () => Promise<T>): Promise<T> {
+    const late = new Error(`not so after ${STEP_MS} ms: ${what}`)
+    const timer = setTimeout(() => this.fail(late), STEP_MS)
     try {
-      this.failed.throwIfAborted()
-      return await work()
+      return await Promise.race([this.#failed, work()])
     } finally {
       clearTimeout(timer)
     }
@@ -51,13 +54,16 @@ export class Processes {
     const script = fileURLToPath(new URL('./provider.ts', import.meta.url))
     const child = fork(script, [JSON.stringify({ ...role, join })])
     this.#running.set(role.name, child)
-    child.once('error', (error) => this.fail(error))
+    child.on('error', (error) => {
+      if (child.pid === undefined) this.#running.delete(role.name)
+      this.fail(new Error(`${role.name} could not be started: ${error.message}`))
+    })
     child.once('exit', (code, signal) => {
       this.#running.delete(role.name)
-      if (this.#ending.has(child)) return
+      if (this.#dismissed.has(child)) return
       this.fail(
         new Error(
-          `${role.name} (pid ${child.pid ?? 'none'}) ended by itself, with ${signal ?? `code ${code}`}`,
+          `${role.name} (pid ${child.pid ?? '?'}) ended unasked, by ${signal ?? `exit code ${code ?? '?'}`}`,
         ),
       )
     })
@@ -67,32 +73,25 @@ export class Processes {
     return this.#running.get(name)?.pid
   }
 
-  signal(name: string, signal: 'SIGKILL' | 'SIGTERM'): void {
+  /** Ends a process. Resolves with its exit code, or null when the signal ended it. */
+  end(name: string, signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
     const child = this.#running.get(name)
-    if (child === undefined) return
-    this.#ending.add(child)
+    if (child === undefined) return Promise.resolve(null)
+    this.#dismissed.add(child)
     child.kill(signal)
+    return new Promise((resolve) => child.once('exit', resolve))
   }
 
-  /** Resolves with the exit code of a process that was signalled; null when the signal ended it. */
-  async ended(name: string): Promise<number | null> {
-    const child = this.#running.get(name)
-    if (child === undefined) return null
-    const [code] = (await once(child, 'exit', { signal: this.failed })) as [number | null]
-    return code
-  }
-
-  /** Ends those that still run, whatever they do. */
+  /** Ends whatever still runs, and waits for it. */
   async endAll(): Promise<void> {
-    const children = [...this.#running.values()]
-    const exits = children.map((child) => once(child, 'exit'))
+    const exits = [...this.#running.values()].map((child) => once(child, 'exit'))
     this.#killAll()
     await Promise.all(exits)
   }
 
   #killAll(): void {
     for (const child of this.#running.values()) {
-      this.#ending.add(child)
+      this.#dismissed.add(child)
       child.kill('SIGKILL')
     }
   }

@@ -33,6 +33,17 @@ export class EntryIndex<V> {
     }
   }
 
+  /** Puts an entry in the place of its previous version; under the same topic and key nothing is moved. */
+  replace(previous: Entry<V>, entry: Entry<V>): void {
+    const keys = previous.topic === entry.topic ? this.#topics.get(entry.topic) : undefined
+    if (keys?.get(entry.key) === previous) {
+      keys.set(entry.key, entry)
+      return
+    }
+    this.remove(previous)
+    this.add(entry)
+  }
+
   /** Entries of a topic. Costs the answer. */
   list(topic: string): Entry<V>[] {
     const entries: Entry<V>[] = []

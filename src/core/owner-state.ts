@@ -26,7 +26,10 @@ export class OwnerState<V> {
   readonly node: NodeId
   readonly #logLimit: number
   #head: Head | undefined
-  /** By ref, in rising order of version: an update moves its entry to the end. */
+  /**
+   * By ref. An update keeps its place: a Map that deletes and sets one key again and again walks over every
+   * deleted one until it is rehashed.
+   */
   #entries = new Map<number, Entry<V>>()
   #log: WriteLog
   #topic = ''
@@ -91,7 +94,7 @@ export class OwnerState<V> {
     const from = have.incarnation === incarnation ? have.version : 0
     if (from >= to) return { incarnation, from: to, to, writes: [] }
     if (from === 0 || from < this.#log.horizon || this.#log.countSince(from) > this.#entries.size) {
-      return { incarnation, from: 0, to, writes: Array.from(this.#entries.values(), toPut) }
+      return { incarnation, from: 0, to, writes: Array.from(this.#entries.values(), toPut).sort(byVersion) }
     }
     return { incarnation, from, to, writes: this.#writesSince(from) }
   }
@@ -116,13 +119,13 @@ export class OwnerState<V> {
     const updates: { entry: Entry<V>; previous: Entry<V> }[] = []
     for (const write of writes) {
       const previous = this.#entries.get(write.ref)
-      if (previous !== undefined) this.#entries.delete(write.ref)
       if (write.kind === 'put') {
         const entry = this.#entry(head.incarnation, write)
         this.#entries.set(write.ref, entry)
         if (previous === undefined) joins.push(entry)
         else updates.push({ entry, previous })
       } else if (previous !== undefined) {
+        this.#entries.delete(write.ref)
         leaves.push(previous)
       }
       this.#log.append(write.version, write.ref, write.kind === 'remove')
@@ -170,3 +173,5 @@ const toPut = <V>({ version, ref, topic, key, meta }: Entry<V>): Put<V> => ({
   key,
   meta,
 })
+
+const byVersion = (a: Write<unknown>, b: Write<unknown>): number => a.version - b.version

@@ -95,10 +95,7 @@ export class Replica<V> {
 
   #reindex({ joins, leaves, updates }: Change<V>): void {
     for (const entry of leaves) this.#index.remove(entry)
-    for (const { entry, previous } of updates) {
-      this.#index.remove(previous)
-      this.#index.add(entry)
-    }
+    for (const { entry, previous } of updates) this.#index.replace(previous, entry)
     for (const entry of joins) this.#index.add(entry)
   }
 }

@@ -4,7 +4,7 @@ import { print } from '../tracker/check.ts'
 import { isRecord } from './check.ts'
 import { complete, mapValues, SERVICE_DEFAULTS } from './service.ts'
 import { FIELD_FAULTS } from './service-fault.ts'
-import type { Field } from './service-fault.ts'
+import type { Fault } from './service-fault.ts'
 import type { CallOptions, Instance } from './types.ts'
 
 /** The topic of all services. The key of an entry is the name of its service. */
@@ -33,7 +33,7 @@ export type ServiceEntry = Entry<ServiceMeta>
 /** The part of an entry that makes an instance. */
 export type InstanceSource = Omit<ServiceEntry, 'topic' | 'version'>
 
-const FIELDS = Object.keys(FIELD_FAULTS) as Field[]
+const FAULTS: ReadonlyMap<string, (value: unknown) => Fault> = new Map(Object.entries(FIELD_FAULTS))
 
 /** The entry as a service, or why it is not one. Fields and states that are not known here are let pass. */
 export function readEntry(entry: Entry<Json>): ServiceEntry | string {
@@ -44,11 +44,12 @@ export function readEntry(entry: Entry<Json>): ServiceEntry | string {
 
 function entryFault(meta: Json): string | undefined {
   if (!isRecord(meta)) return `its meta is ${print(meta)}: must be an object`
-  for (const field of FIELDS) {
-    const value = meta[field]
-    if (value === undefined && field !== 'version') continue
-    const fault = FIELD_FAULTS[field](value)
-    if (fault !== undefined) return `${field} is ${print(value)}: ${fault}`
+  const { version } = meta
+  if (version === undefined) return `version is undefined: ${String(FIELD_FAULTS.version(version))}`
+  // By what it says, which is little, not by what it could say: a newcomer checks 100,000 of these at once.
+  for (const field in meta) {
+    const fault = FAULTS.get(field)?.(meta[field])
+    if (fault !== undefined) return `${field} is ${print(meta[field])}: ${fault}`
   }
   return undefined
 }

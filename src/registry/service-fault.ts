@@ -43,8 +43,6 @@ export const FIELD_FAULTS = {
   since: (value) => numberFault(value, 0, Number.MAX_SAFE_INTEGER),
 } as const satisfies Record<string, (value: unknown) => Fault>
 
-export type Field = keyof typeof FIELD_FAULTS
-
 /** As `name/arity`. */
 export const functionNameFault = (value: unknown): Fault =>
   nameFault(value, MAX_NAME_BYTES) ??

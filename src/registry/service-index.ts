@@ -24,6 +24,8 @@ export type ServiceChange =
 export class ServiceIndex {
   // A Map, so that `__proto__` is a name like any other.
   readonly #records = new Map<string, ServiceRecord>()
+  // One function for all records: one each would cost as much as a record.
+  readonly #toInstance = (entry: ServiceEntry): Instance => this.instanceOf(entry)
   /** The label of a node; '' until it has said it. */
   readonly nodeName: (node: NodeId) => string
 
@@ -50,7 +52,7 @@ export class ServiceIndex {
     return toInstance(entry, this.nodeName(entry.node))
   }
 
-  /** Costs the size of the diff, and one copy of the list of each service that loses or changes an instance. */
+  /** Costs the size of the diff, and one pass over the list of each service that loses or changes an instance. */
   apply(diff: Diff): ServiceChange[] {
     const changes = classify(diff)
     const edits = new Map<string, RecordEdit>()
@@ -58,13 +60,15 @@ export class ServiceIndex {
       const { kind, entry } = change
       if (kind === 'rejected') continue
       let edit = edits.get(entry.key)
-      if (edit === undefined) edits.set(entry.key, (edit = { replaced: new Map(), added: [] }))
+      if (edit === undefined) {
+        edit = { replaced: undefined, added: [] }
+        edits.set(entry.key, edit)
+      }
       if (kind === 'up') edit.added.push(entry)
-      else
-        edit.replaced.set(
-          entry.ref,
-          kind === 'down' ? { entry, next: undefined } : { entry: change.previous, next: entry },
-        )
+      else {
+        edit.replaced ??= new Map()
+        edit.replaced.set(entry.ref, kind === 'down' ? undefined : entry)
+      }
     }
     for (const [name, edit] of edits) this.#edit(name, diff.node, edit)
     return changes
@@ -73,7 +77,7 @@ export class ServiceIndex {
   #edit(name: string, node: NodeId, edit: RecordEdit): void {
     let record = this.#records.get(name)
     if (record === undefined) {
-      record = new ServiceRecord(name, (entry) => this.instanceOf(entry))
+      record = new ServiceRecord(this.#toInstance)
       this.#records.set(name, record)
     }
     record.edit(node, edit)

@@ -3,13 +3,17 @@ import type { ServiceEntry } from './instance.ts'
 import type { Instance, LookupHit } from './types.ts'
 import { compareVersions } from './version.ts'
 
-/** Instances of one node that change or go (`next` undefined), by ref, and instances that come. */
+/** What one node changed of a service. */
 export interface RecordEdit {
-  readonly replaced: Map<number, { readonly entry: ServiceEntry; readonly next: ServiceEntry | undefined }>
+  /**
+   * By ref, what stands in the place of an instance from now on; undefined: nothing, it is gone. A ref is enough: at
+   * no time are there entries of two lives of one node.
+   */
+  replaced: Map<number, ServiceEntry | undefined> | undefined
   readonly added: ServiceEntry[]
 }
 
-/** Arrays below this size are cut to it: `push` reserves 17 slots, which would triple the cost of a small service. */
+/** Arrays below this size are cut to it: growing one reserves 17 places more, which would triple the cost of a small service. */
 const TRIM_BELOW = 64
 
 /**
@@ -17,15 +21,13 @@ const TRIM_BELOW = 64
  * that differ in build metadata only are one version.
  */
 export class ServiceRecord {
-  readonly name: string
   readonly #toInstance: (entry: ServiceEntry) => Instance
-  #entries: readonly ServiceEntry[] = []
-  /** Answers made so far, at the place of their entry. */
+  #entries: ServiceEntry[] = []
+  /** Answers made so far, each at the place of its entry. */
   #hits: (LookupHit | undefined)[] | undefined
   #revision = 0
 
-  constructor(name: string, toInstance: (entry: ServiceEntry) => Instance) {
-    this.name = name
+  constructor(toInstance: (entry: ServiceEntry) => Instance) {
     this.#toInstance = toInstance
   }
 
@@ -38,17 +40,19 @@ export class ServiceRecord {
     return this.#entries.length
   }
 
+  /** To be read at once: the next change is made in place. */
   get entries(): readonly ServiceEntry[] {
     return this.#entries
   }
 
   /** The answer that names the instance at a place. Made once and then shared until the instance changes. */
   hit(at: number): LookupHit {
-    const hits = (this.#hits ??= [])
-    let hit = hits[at]
+    // Of full length from the start: an array that is written far beyond its end turns into a hash table.
+    this.#hits ??= new Array<LookupHit | undefined>(this.#entries.length)
+    let hit = this.#hits[at]
     if (hit === undefined) {
       hit = Object.freeze<LookupHit>({ ok: true, service: this.instance(at) })
-      hits[at] = hit
+      this.#hits[at] = hit
     }
     return hit
   }
@@ -56,7 +60,7 @@ export class ServiceRecord {
   /** The instance at a place, without keeping it for the next who asks. */
   instance(at: number): Instance {
     const entry = this.#entries[at]
-    if (entry === undefined) throw new RangeError(`no instance ${at} of ${this.name}`)
+    if (entry === undefined) throw new RangeError(`no instance at ${at} of ${this.#entries.length}`)
     return this.#hits?.[at]?.service ?? this.#toInstance(entry)
   }
 
@@ -65,54 +69,77 @@ export class ServiceRecord {
     this.#revision++
   }
 
-  /** Costs one copy of the list, however much changes. */
+  /** Costs at most one pass over the list, however much changes. */
   edit(node: NodeId, { replaced, added }: RecordEdit): void {
     this.#revision++
-    const moved = replaced.size === 0 ? [] : this.#replace(node, replaced)
-    const arrivals = [...added, ...moved]
-    if (arrivals.length > 0) this.#insert(arrivals)
+    const arrivals = replaced === undefined ? added : added.concat(this.#replace(node, replaced))
+    const [only] = arrivals
+    if (only === undefined) return
+    if (arrivals.length === 1) this.#insert(only)
+    else this.#merge(arrivals)
+    if (this.#entries.length < TRIM_BELOW) this.#entries = this.#entries.slice()
   }
 
   /** Returns the entries that changed their version, so that they have to move. */
-  #replace(node: NodeId, replaced: RecordEdit['replaced']): ServiceEntry[] {
-    const entries: ServiceEntry[] = []
-    const hits: (LookupHit | undefined)[] = []
+  #replace(node: NodeId, replaced: Map<number, ServiceEntry | undefined>): ServiceEntry[] {
+    const entries = this.#entries
+    const hits = this.#hits
     const moved: ServiceEntry[] = []
-    for (const [at, entry] of this.#entries.entries()) {
-      const change = entry.node === node ? replaced.get(entry.ref) : undefined
-      if (change?.entry.incarnation !== entry.incarnation) {
-        entries.push(entry)
-        hits.push(this.#hits?.[at])
-      } else if (change.next !== undefined) {
-        if (byVersion(change.next, entry) !== 0) moved.push(change.next)
-        else {
-          entries.push(change.next)
-          hits.push(undefined)
+    let read = 0
+    let kept = 0
+    for (let left = replaced.size; left > 0; read++) {
+      const entry = entries[read]
+      if (entry === undefined) break
+      let next: ServiceEntry | undefined = entry
+      if (entry.node === node && replaced.has(entry.ref)) {
+        left--
+        next = replaced.get(entry.ref)
+        if (hits !== undefined) hits[read] = undefined
+        if (next !== undefined && byVersion(next, entry) !== 0) {
+          moved.push(next)
+          next = undefined
         }
       }
+      if (next === undefined) continue
+      if (next !== entry || kept !== read) entries[kept] = next
+      if (hits !== undefined && kept !== read) hits[kept] = hits[read]
+      kept++
     }
-    this.#set(entries, hits)
+    // All behind the last change moves up as one block.
+    if (kept < read) {
+      entries.splice(kept, read - kept)
+      hits?.splice(kept, read - kept)
+    }
     return moved
   }
 
-  #insert(arrivals: ServiceEntry[]): void {
+  #insert(arrival: ServiceEntry): void {
+    const at = this.#endOf(arrival)
+    this.#entries.splice(at, 0, arrival)
+    this.#hits?.splice(at, 0, undefined)
+  }
+
+  #merge(arrivals: ServiceEntry[]): void {
+    const before = this.#entries
+    const hitsBefore = this.#hits
     const entries: ServiceEntry[] = []
-    const hits: (LookupHit | undefined)[] = []
+    const hits: (LookupHit | undefined)[] | undefined = hitsBefore && []
     let from = 0
     const copyTo = (end: number): void => {
       for (; from < end; from++) {
-        const entry = this.#entries[from]
+        const entry = before[from]
         if (entry !== undefined) entries.push(entry)
-        hits.push(this.#hits?.[from])
+        hits?.push(hitsBefore?.[from])
       }
     }
     for (const arrival of arrivals.sort(byVersion)) {
       copyTo(this.#endOf(arrival))
       entries.push(arrival)
-      hits.push(undefined)
+      hits?.push(undefined)
     }
-    copyTo(this.#entries.length)
-    this.#set(entries, hits)
+    copyTo(before.length)
+    this.#entries = entries
+    this.#hits = hits
   }
 
   /** The place behind the last entry of an equal or a higher version. */
@@ -126,11 +153,6 @@ export class ServiceRecord {
       else high = middle
     }
     return low
-  }
-
-  #set(entries: ServiceEntry[], hits: (LookupHit | undefined)[]): void {
-    this.#entries = entries.length < TRIM_BELOW ? entries.slice() : entries
-    if (this.#hits !== undefined) this.#hits = hits
   }
 }
 

@@ -13,6 +13,8 @@ import {
   tapChunks,
   told,
 } from './scenario.ts'
+import { WIRE_LIMITS } from '../../src/wire/limits.ts'
+import { decodeSyncMessage } from '../../src/wire/sync-message.ts'
 import type { Five, Three, Two } from './scenario.ts'
 
 describe('C1: a late full state never undoes a newer delta', () => {
@@ -52,21 +54,30 @@ describe('C1: a late full state never undoes a newer delta', () => {
       await net.run(2 * PERIOD_MS)
       net.cutLink(a, b)
       net.setFaults(a, simAddress('c'), { loss: 1 })
-      net.setFaults(b, simAddress('c'), { delayMs: [2_000, 2_000] })
+      // What b answers to c's wish is five seconds under way.
+      let asked = false
+      net.tap(({ kind, from: sender, payload }) => {
+        if (asked || kind !== 'sync' || sender !== simAddress('c') || payload === undefined) return
+        asked = decodeSyncMessage(payload, WIRE_LIMITS).kind === 'wants'
+        if (asked) net.setFaults(b, simAddress('c'), { delayMs: [5_000, 5_000] })
+      })
       const chunks = tapChunks(net)
       const c = await SimNode.start({ net, name: 'c', join: [a.address, b.address], options: {} })
-      const fullState = (): boolean => chunks.some(({ owner, from: since }) => owner === a.id && since === 0)
-      await net.until('b sends c the full state of v1', 20_000, fullState)
-      // It is under way for two seconds. Before it arrives, a itself tells c of two updates.
+      const fullState = () => chunks.find(({ owner }) => owner === a.id)
+      await net.until('b sends c the full state of v1', 5_000, () => fullState() !== undefined)
+      expect(fullState()).toMatchObject({ from: 0, last: true })
+      // Before it arrives, a itself tells c of two updates.
       for (const v of [2, 3]) registration.update({ metadata: { v } })
       net.setFaults(a, c, { loss: 0, delayMs: [1, 1] })
-      await net.until('c has v3', 1_900, () => metadataAt(c, 's')[0]?.['v'] === 3)
+      await net.until('c has v3', 4_900, () => metadataAt(c, 's')[0]?.['v'] === 3)
       c.forgetEvents()
       await net.run(10 * PERIOD_MS)
       expect(told(c, a.id)).toEqual([])
+      expect(metadataAt(c, 's')).toEqual([{ v: 3 }])
+      net.setFaults(b, c, { delayMs: [1, 5] })
       registration.unregister()
-      await net.run(2 * PERIOD_MS)
-      expectSame(a, c)
+      await net.run(8 * PERIOD_MS)
+      expectSame(a, b, c)
       for (const node of [a, b, c]) expect(metadataAt(node, 's')).toEqual([])
     })
   })

@@ -205,6 +205,7 @@ test('C8: 100,000 names used once leave no record behind', () => {
     fed.apply({ joins: entries })
     expect(fed.pool.lookup(`name-${i}-7`, undefined, undefined).ok).toBe(true)
     fed.apply({ leaves: entries })
+    expect(fed.pool.lookup(`name-${i}-7`, undefined, undefined).ok).toBe(false)
   }
   expect([...fed.index.records()]).toEqual([])
   expect(fed.pool.size).toBe(0)

@@ -89,6 +89,15 @@ describe('SimulatedNetwork', () => {
     expect(new Set(got).size).toBeLessThan(got.length)
   })
 
+  test('a repeat of a lost message still arrives', async () => {
+    const net = new SimulatedNetwork({ seed: 1 })
+    const [a, b] = (await mesh(net, 'a', 'b')) as [Host, Host]
+    net.setFaults(a, b, { loss: 1, repeat: 1 })
+    await a.transport.publish(encode('x'))
+    await net.run(6_000)
+    expect(heard(b, a)).toEqual(['a via a: x'])
+  })
+
   test('C1: a cut link is one link; gossip goes round it', async () => {
     const net = new SimulatedNetwork({ seed: 1 })
     const [a, b, c] = (await mesh(net, 'a', 'b', 'c')) as [Host, Host, Host]

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { RollcallError } from '../../src/errors.ts'
-import type { ByteStream } from '../../src/transports/libp2p/adapter.ts'
+import type { ByteStream } from '../../src/transports/libp2p/byte-stream.ts'
 import type { ConnectionLike } from '../../src/transports/libp2p/libp2p-like.ts'
 import { SyncChannel } from '../../src/transports/libp2p/sync-channel.ts'
 import { makeLine2, makeLine3, Recorder, turn, until, type Made } from './libp2p-harness.ts'

@@ -20,6 +20,7 @@ import {
 import { fromLibp2p } from '../../src/transports/libp2p/index.ts'
 import { providePromiseWithResolvers } from '../../src/transports/libp2p/polyfill.ts'
 import { checkStack } from '../../src/transports/libp2p/stack-check.ts'
+import type { Door } from '../../src/transports/libp2p/reports.ts'
 import { Libp2pTransport } from '../../src/transports/libp2p/transport.ts'
 
 /** A transport with the node under it, which tests break. */
@@ -34,11 +35,9 @@ type Key3 = Awaited<ReturnType<typeof generateKeyPair3>>
 export async function makeLine2(options: Libp2pTransportOptions = {}): Promise<Made> {
   providePromiseWithResolvers()
   const mesh = resolveMeshOptions(options)
-  let transport: Libp2pTransport | undefined
-  const node = await createDefaultNode(resolveNodeOptions(options), mesh, (where, why) =>
-    transport?.turnedAway(where, why),
-  )
-  transport = new Libp2pTransport(checkStack(node, 'pubsub'), mesh, { own: true })
+  const door: Door = { turnedAway: () => undefined }
+  const node = await createDefaultNode(resolveNodeOptions(options), mesh, door)
+  const transport = new Libp2pTransport(checkStack(node, 'pubsub'), mesh, { own: true, door })
   return { transport, node: node as NodeLike }
 }
 

@@ -190,7 +190,10 @@ describe('watchdog', () => {
       cure: (peer) => cured.push(peer),
       tidy: () => undefined,
     })
-    cleanups.push(() => Promise.resolve(watchdog.stop()))
+    cleanups.push(() => {
+      watchdog.stop()
+      return Promise.resolve()
+    })
     watchdog.start()
     return { watchdog, cured }
   }

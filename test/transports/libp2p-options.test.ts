@@ -11,7 +11,7 @@ import {
   parseJoin,
 } from '../../src/transports/libp2p/addresses.ts'
 import { dialFailure, dialMessage } from '../../src/transports/libp2p/dial-outcome.ts'
-import { libp2pTransport, type Libp2pTransportOptions } from '../../src/transports/libp2p/index.ts'
+import { libp2pTransport } from '../../src/transports/libp2p/index.ts'
 import { MESH_DEFAULTS, resolveMeshOptions, resolveNodeOptions } from '../../src/transports/libp2p/options.ts'
 import { PeerBook } from '../../src/transports/libp2p/peer-book.ts'
 import { Reports } from '../../src/transports/libp2p/reports.ts'
@@ -28,8 +28,8 @@ const errorOf = (action: () => unknown): RollcallError => {
 
 describe('options', () => {
   const resolve = (options: object) => () => {
-    resolveMeshOptions(options as Libp2pTransportOptions)
-    resolveNodeOptions(options as Libp2pTransportOptions)
+    resolveMeshOptions(options)
+    resolveNodeOptions(options)
   }
 
   test.each<[string, object]>([

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { SimulatedNetwork } from '../../src/testing/network.ts'
 import { MemoryNetwork } from '../../src/transports/memory/network.ts'
+import { SeenMessages } from '../../src/transports/memory/seen-messages.ts'
 import { MemoryTransport, memoryTransport } from '../../src/transports/memory/transport.ts'
 import type { Channel, Transport, TransportEvents } from '../../src/tracker/ports.ts'
 import { transportContract } from './contract.ts'
@@ -87,6 +88,8 @@ describe('memory transport', () => {
     await expect(second.start(listen().events)).rejects.toMatchObject({ code: 'ROLLCALL_START_FAILED' })
     await expect(first.start(listen().events)).rejects.toMatchObject({ code: 'ROLLCALL_START_FAILED' })
     await second.stop()
+    const meanwhile = memoryTransport(network, { address: '/memory/x' })
+    await expect(meanwhile.start(listen().events)).rejects.toMatchObject({ code: 'ROLLCALL_START_FAILED' })
     await first.stop()
     const third = memoryTransport(network, { address: '/memory/x' })
     await third.start(listen().events)
@@ -127,13 +130,15 @@ describe('memory transport', () => {
     const [a, , , atB] = await pair(net)
     const buffer = encode('first')
     await a.publish(buffer)
+    buffer.fill(0)
+    buffer.set(encode('other'))
     const channel = await net.settle(a.openSync('b', never()))
     await channel.send(buffer)
     buffer.fill(0)
     await net.run(100)
     expect(atB.lines).toContain('a via a: first')
     const read = await net.settle(atB.channels[0]!.messages[Symbol.asyncIterator]().next())
-    expect(read).toEqual({ done: false, value: encode('first') })
+    expect(read).toEqual({ done: false, value: encode('other') })
   })
 
   test('holds a sender at one window and one message, and lets it go on by what is read', async () => {
@@ -268,8 +273,10 @@ describe('memory transport', () => {
     ])
     await net.run(1_000)
     net.setFaults('/memory/a', '/memory/b', { repeat: 1 })
+    const { messages } = net.traffic.gossip
     await transports[0]!.publish(encode('x'))
     await net.run(10_000)
+    expect(net.traffic.gossip.messages - messages).toBe(2)
     const count = (id: string): number => told.get(id)!.lines.filter((line) => line.endsWith(': x')).length
     expect([count('a'), count('b'), count('c')]).toEqual([0, 2, 1])
   })
@@ -284,4 +291,91 @@ describe('memory transport', () => {
       expect(atB.lines.slice(0, 3)).toEqual(['+a', 'a via a: goodbye', '-a'])
     }
   })
+
+  test('a close that waits for room resolves when the peer dies', async () => {
+    const net = new SimulatedNetwork({ seed: 1, windowBytes: 100 })
+    const [a, , b] = await pair(net)
+    const channel = await net.settle(a.openSync('b', never()))
+    const sending = Promise.allSettled([1, 2, 3].map(() => channel.send(new Uint8Array(100))))
+    let closed = false
+    void channel.close().then(() => (closed = true))
+    await net.run(1_000)
+    expect(closed).toBe(false)
+    b.crash()
+    await net.run(100)
+    expect(closed).toBe(true)
+    expect((await sending).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])
+  })
+
+  test('one of several addresses is enough to connect, and no proof when the others refuse', async () => {
+    for (let seed = 0; seed < 10; seed += 1) {
+      const net = new SimulatedNetwork({ seed })
+      const [a, atA] = await pair(net)
+      const c = net.transport({ id: 'c' })
+      await c.start(listen().events)
+      a.learn('c', ['/memory/nobody', '/memory/c', '/memory/nowhere'])
+      await net.run(1_000)
+      expect(atA.lines).toEqual(['+b', '+c'])
+    }
+  })
+
+  test('after stop and forget nothing is sent any more, whatever was lost', async () => {
+    const net = new SimulatedNetwork({ seed: 1 })
+    const [a, , b] = await pair(net)
+    net.isolate('/memory/b')
+    await a.publish(encode('x'))
+    await net.run(30_500)
+    expect([a.neighbours(), b.neighbours()]).toEqual([[], []])
+    await b.stop()
+    a.forget('b')
+    await net.run(30_000)
+    const { control } = net.traffic
+    await net.run(600_000)
+    expect(net.traffic.control).toEqual(control)
+  })
+
+  test('after a heal two nodes meet within a dial sent again and a pause', async () => {
+    for (let seed = 0; seed < 20; seed += 1) {
+      const net = new SimulatedNetwork({ seed })
+      const [a] = await pair(net)
+      net.isolate('/memory/b')
+      await net.run(60_000 + 137 * seed)
+      net.heal()
+      await net.until('they meet', 2_100, () => a.neighbours().length > 0)
+    }
+  })
+
+  // Two lives at one address that come and go over a link that loses half of everything.
+  test('a neighbour is connected and disconnected in turn, whatever is lost', async () => {
+    let lives = 0
+    for (let seed = 0; seed < 60; seed += 1) {
+      const net = new SimulatedNetwork({ seed, loss: 0.5, partitionNoticeMs: 3_000, dialTimeoutMs: 1_000 })
+      const random = net.random.fork('test')
+      const told = listen()
+      const a = net.transport({ id: 'a', join: ['/memory/b'] })
+      await a.start(told.events)
+      for (let life = 0; life < 10; life += 1) {
+        const b = net.transport({ id: 'b', join: random.chance(0.5) ? ['/memory/a'] : [] })
+        await b.start(listen().events)
+        await net.run(random.between(0, 1_500))
+        b.crash()
+        await net.run(random.between(0, 1_500))
+      }
+      const turns = told.lines.filter((line) => line === '+b' || line === '-b').join('')
+      expect(turns).toMatch(/^(\+b-b)*(\+b)?$/)
+      lives += turns.length / 4
+    }
+    expect(lives).toBeGreaterThan(100)
+  })
+})
+
+test('SeenMessages remembers at least as many as one generation, and is bounded', () => {
+  const seen = new SeenMessages()
+  const wrong: number[] = []
+  for (let serial = 0; serial < 100_000; serial += 1) {
+    if (!seen.add(serial)) wrong.push(serial)
+    if (serial >= 4_000 && seen.add(serial - 4_000)) wrong.push(serial)
+  }
+  expect(wrong).toEqual([])
+  expect(seen.add(50_000)).toBe(true)
 })

@@ -1,37 +1,8 @@
-import type { ConnectionLike, GossipMessage, NodeLike, PubsubLike, StreamLike } from './libp2p-like.ts'
+import type { ByteStream } from './byte-stream.ts'
+import type { ConnectionLike, EventStream, NodeLike, PipeStream, StreamLike } from './libp2p-like.ts'
 
 /** The line of libp2p releases a node is of. They differ in how streams are handed over, written and read. */
 export type Line = 2 | 3
-
-/** A stream of bytes with back-pressure both ways, the same in both lines. Writes come one at a time. */
-export interface ByteStream {
-  /** Resolves when the peer's window took the bytes. Rejects when the stream is gone. */
-  write(bytes: Uint8Array): Promise<void>
-  /** What arrives, pulled. Ends when the peer's side ended or the connection dropped; throws when it was reset. */
-  readonly chunks: AsyncIterator<Uint8Array>
-  /** Ends our side; what was written still arrives. */
-  closeWrite(): Promise<void>
-  abort(reason: Error): void
-}
-
-interface PipeStream extends StreamLike {
-  readonly source: AsyncIterable<{ subarray(): Uint8Array }>
-  sink(source: AsyncIterable<Uint8Array>): Promise<void>
-}
-
-interface EventStream extends StreamLike {
-  maxReadBufferLength: number
-  readonly writeBufferLength: number
-  readonly readBufferLength: number
-  send(bytes: Uint8Array): boolean
-  pause(): void
-  resume(): void
-  close(): Promise<void>
-  addEventListener(
-    type: string,
-    listener: (event: { data: { subarray(): Uint8Array }; error?: Error }) => void,
-  ): void
-}
 
 /** Above the largest yamux window (16 MiB): a paused reader holds that much, and one byte more resets the stream. */
 const READ_BUFFER_BYTES = 20 * 1024 * 1024
@@ -67,9 +38,11 @@ function fromPipe(stream: PipeStream): ByteStream {
   return {
     write: (bytes) =>
       new Promise((done, fail) => {
-        if (gone !== undefined) return fail(gone)
-        next = { bytes, done, fail }
-        wake()
+        if (gone !== undefined) fail(gone)
+        else {
+          next = { bytes, done, fail }
+          wake()
+        }
       }),
     chunks: {
       async next() {

@@ -8,6 +8,7 @@ import {
 } from './options.ts'
 import { providePromiseWithResolvers } from './polyfill.ts'
 import { checkStack } from './stack-check.ts'
+import type { Door } from './reports.ts'
 import { Libp2pTransport } from './transport.ts'
 
 /**
@@ -21,10 +22,9 @@ export async function libp2pTransport(options: Libp2pTransportOptions = {}): Pro
   providePromiseWithResolvers()
   // Loaded only now: libp2p needs what the line above provides, and who brings a node need not load it at all.
   const { createDefaultNode } = await import('./default-node.ts')
-  let transport: Libp2pTransport | undefined
-  const node = await createDefaultNode(own, mesh, (where, why) => transport?.turnedAway(where, why))
-  transport = new Libp2pTransport(checkStack(node, 'pubsub'), mesh, { own: true })
-  return transport
+  const door: Door = { turnedAway: () => undefined }
+  const node = await createDefaultNode(own, mesh, door)
+  return new Libp2pTransport(checkStack(node, 'pubsub'), mesh, { own: true, door })
 }
 
 /**

@@ -9,9 +9,7 @@ import { loadIdentity } from './identity-file.ts'
 import type { Libp2pNode } from './libp2p-like.ts'
 import type { ResolvedMesh, ResolvedNode } from './options.ts'
 import { sharedKey } from './pre-shared-key.ts'
-
-/** Told of whoever was turned away before there was a connection: an address or a peer id, and why. */
-export type Refusal = (where: string, why: string) => void
+import type { Door } from './reports.ts'
 
 /** Up to this many nodes a publisher sends to every neighbour itself: one hop, few duplicates (measured at 16 nodes). */
 const FLOOD_NODES = 32
@@ -51,12 +49,12 @@ function gossip(expectedNodes: number): ReturnType<typeof gossipsub> {
 export async function createDefaultNode(
   options: ResolvedNode,
   mesh: ResolvedMesh,
-  refused: Refusal,
+  door: Door,
 ): Promise<Libp2pNode> {
   const { listen, identityFile, secret, allow, expectedNodes } = options
   const stranger = (peer: string): boolean => {
     if (allow === undefined || allow.has(peer)) return false
-    refused(peer, 'the peer is not on the list of allowed peers')
+    door.turnedAway(peer, 'the peer is not on the list of allowed peers')
     return true
   }
   const privateKey =
@@ -72,7 +70,7 @@ export async function createDefaultNode(
       ? {}
       : {
           connectionProtector: sharedKey(secret, (at) =>
-            refused(at, 'the peer lacks the secret of this cluster'),
+            door.turnedAway(at, 'the peer lacks the secret of this cluster'),
           ),
         }),
     connectionGater: {

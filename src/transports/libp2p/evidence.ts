@@ -11,7 +11,6 @@ const SETTLE_MS = 25
 
 function knockOnce(endpoint: Endpoint, signal: AbortSignal): Promise<Knock | 'dropped'> {
   return new Promise((resolve) => {
-    if (signal.aborted) return resolve('unknown')
     const socket = connect({ host: endpoint.host, port: endpoint.port })
     let timer: NodeJS.Timeout | undefined
     const finish = (knock: Knock | 'dropped'): void => {
@@ -22,6 +21,7 @@ function knockOnce(endpoint: Endpoint, signal: AbortSignal): Promise<Knock | 'dr
     }
     const onAbort = (): void => finish('unknown')
     signal.addEventListener('abort', onAbort)
+    if (signal.aborted) onAbort()
     socket.on('connect', () => {
       timer = setTimeout(() => finish('open'), SETTLE_MS)
       socket.resume()
@@ -64,7 +64,7 @@ export interface Examination {
   readonly endpoints: readonly Endpoint[]
   readonly signal: AbortSignal
   /** Dials the peer by its identity where something listens. */
-  dial(endpoints: readonly Endpoint[]): Promise<'connected' | 'other-identity' | 'failed'>
+  readonly dial: (endpoints: readonly Endpoint[]) => Promise<'connected' | 'other-identity' | 'failed'>
 }
 
 /**

@@ -27,6 +27,7 @@ export class Gossip {
   readonly #self: NodeId
   readonly #maxBytes: number
   readonly #events: GossipEvents
+  #subscribed = false
 
   constructor(pubsub: PubsubLike, topic: string, self: NodeId, maxBytes: number, events: GossipEvents) {
     this.#pubsub = pubsub
@@ -41,6 +42,7 @@ export class Gossip {
     this.#pubsub.topicValidators.set(this.#topic, this.#validate)
     this.#pubsub.addEventListener('subscription-change', this.#onSubscription)
     this.#pubsub.subscribe(this.#topic)
+    this.#subscribed = true
   }
 
   /**
@@ -50,9 +52,9 @@ export class Gossip {
   stop(unsubscribe: boolean): void {
     this.#pubsub.topicValidators.delete(this.#topic)
     this.#pubsub.removeEventListener('subscription-change', this.#onSubscription)
-    if (unsubscribe) this.#pubsub.unsubscribe(this.#topic)
+    if (unsubscribe && this.#subscribed) this.#pubsub.unsubscribe(this.#topic)
     // Gossipsub forgets this timer when it stops; it would keep the process for up to a second.
-    else clearTimeout(this.#pubsub.status?.heartbeatTimeout)
+    if (!unsubscribe) clearTimeout(this.#pubsub.status?.heartbeatTimeout)
   }
 
   async publish(data: Uint8Array): Promise<void> {

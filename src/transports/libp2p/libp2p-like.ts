@@ -19,6 +19,27 @@ export interface StreamLike {
   abort(reason: Error): void
 }
 
+/** A stream of line 2. */
+export interface PipeStream extends StreamLike {
+  readonly source: AsyncIterable<{ subarray(): Uint8Array }>
+  sink(source: AsyncIterable<Uint8Array>): Promise<void>
+}
+
+/** A stream of line 3. */
+export interface EventStream extends StreamLike {
+  maxReadBufferLength: number
+  readonly writeBufferLength: number
+  readonly readBufferLength: number
+  send(bytes: Uint8Array): boolean
+  pause(): void
+  resume(): void
+  close(): Promise<void>
+  addEventListener(
+    type: string,
+    listener: (event: { data: { subarray(): Uint8Array }; error?: Error }) => void,
+  ): void
+}
+
 export interface ConnectionLike {
   readonly id: string
   readonly remotePeer: PeerIdLike

@@ -17,6 +17,14 @@ const SPARE_AGE_MS = 5_000
 /** libp2p's own chores, which a connection without use still carries. */
 const CHORES = /^\/(?:ipfs|libp2p)\//
 
+class TimeoutError extends Error {
+  override readonly name = 'TimeoutError'
+
+  constructor(ms: number) {
+    super(`no answer within ${String(Math.round(ms))} ms`)
+  }
+}
+
 /** The connections of a node: made, looked at, and closed. Everything it waits for ends with `stop`. */
 export class Links {
   readonly #stack: CheckedStack
@@ -139,7 +147,7 @@ export class Links {
   async #within<T>(timeoutMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const controller = new AbortController()
     if (this.#stopped) controller.abort()
-    const timer = setTimeout(() => controller.abort(), timeoutMs)
+    const timer = setTimeout(() => controller.abort(new TimeoutError(timeoutMs)), timeoutMs)
     this.#pending.add(controller)
     try {
       return await work(controller.signal)

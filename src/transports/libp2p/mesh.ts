@@ -46,9 +46,14 @@ interface Peer extends Target {
 }
 
 /** The node with the higher id dials only when the other has not after this time, so that seldom both do. */
-const HIGHER_ID_WAITS_MS = 1_000
+const HIGHER_ID_WAITS_MS = 2_000
 /** Spreads what many nodes do for the same reason at the same time. */
 const JITTER_MS = 250
+/**
+ * Learned peers dialled at once. A handshake costs some 20 ms of CPU on each side: a cluster that starts together
+ * on few cores, all dialling all, would take longer for each dial than a dial may take.
+ */
+const DIALS_AT_ONCE = 4
 /** A peer of a large cluster that failed this often gives its place to another. */
 const GIVES_WAY_AFTER = 3
 
@@ -64,6 +69,7 @@ export class Mesh {
   readonly #peers = new Map<NodeId, Peer>()
   #timer: NodeJS.Timeout | undefined
   #running = false
+  #dialling = 0
 
   constructor(node: MeshNode, book: PeerBook, options: ResolvedMesh) {
     this.#node = node
@@ -118,7 +124,11 @@ export class Mesh {
     for (const target of this.#targetsOf(peer)) {
       if (!wasNeighbour) this.#leftEarly(peer, target)
       else if ('wanted' in target) this.#due(peer, target)
-      else target.nextAt = performance.now() + JITTER_MS * (1 + Math.random())
+      else {
+        // Where the peer is learned as well, the lower id dials, and the seed only makes up for it.
+        const wait = this.#peers.get(peer)?.wanted === true ? HIGHER_ID_WAITS_MS : 0
+        target.nextAt = performance.now() + wait + JITTER_MS * (1 + Math.random())
+      }
     }
     this.#arm()
   }
@@ -207,28 +217,40 @@ export class Mesh {
     clearTimeout(this.#timer)
     if (!this.#running) return
     let next = Infinity
-    for (const target of this.#targets()) if (!target.busy && target.nextAt < next) next = target.nextAt
+    for (const target of this.#dialable()) if (target.nextAt < next) next = target.nextAt
     if (next === Infinity) return
     this.#timer = setTimeout(() => this.#run(), Math.max(0, next - performance.now()))
     this.#timer.unref()
   }
 
+  /** What may be dialled when its time comes. */
+  *#dialable(): Iterable<Target> {
+    for (const seed of this.#seeds) if (!seed.busy) yield seed
+    if (this.#dialling >= DIALS_AT_ONCE) return
+    for (const peer of this.#peers.values()) if (peer.wanted && !peer.busy) yield peer
+  }
+
   #run(): void {
     const now = performance.now()
-    for (const seed of this.#seeds)
-      if (seed.nextAt <= now) void this.#attempt(seed, () => this.#trySeed(seed))
-    for (const [peer, target] of this.#peers) {
-      if (target.wanted && target.nextAt <= now) void this.#attempt(target, () => this.#tryPeer(peer))
+    for (const seed of this.#seeds) {
+      if (!seed.busy && seed.nextAt <= now) void this.#attempt(seed, () => this.#trySeed(seed))
+    }
+    const due = [...this.#peers].filter(([, target]) => target.wanted && !target.busy && target.nextAt <= now)
+    due.sort(([, a], [, b]) => a.nextAt - b.nextAt)
+    for (const [peer, target] of due.slice(0, DIALS_AT_ONCE - this.#dialling)) {
+      void this.#attempt(target, () => this.#tryPeer(peer))
     }
     this.#arm()
   }
 
   async #attempt(target: Target, work: () => Promise<Attempt>): Promise<void> {
-    if (target.busy) return
+    const slot = 'wanted' in target ? 1 : 0
+    this.#dialling += slot
     target.busy = true
     target.nextAt = Infinity
     const outcome = await work()
     target.busy = false
+    this.#dialling -= slot
     if (!this.#running) return
     if (outcome === 'failed') this.#failed(target)
     if (outcome === 'again')

@@ -1,6 +1,6 @@
 import { RollcallError } from '../../errors.ts'
 import type { Channel } from '../../tracker/ports.ts'
-import type { ByteStream } from './adapter.ts'
+import type { ByteStream } from './byte-stream.ts'
 
 /** In place of a length: the sender is done. Without it a dropped connection would look like a clean end. */
 const END_MARK = 0xffff_ffff

@@ -1,20 +1,21 @@
 import type { NodeId } from '../../core/frame.ts'
 import { RollcallError } from '../../errors.ts'
 import type { Channel, Transport, TransportEvents } from '../../tracker/ports.ts'
-import { Adapter, type ByteStream } from './adapter.ts'
+import { Adapter } from './adapter.ts'
 import { advertisable } from './addresses.ts'
-import type { DialFailure } from './dial-outcome.ts'
+import type { ByteStream } from './byte-stream.ts'
 import type { Verdict } from './evidence.ts'
+import { Channels } from './channels.ts'
 import { Gossip } from './gossip.ts'
-import type { ConnectionLike, Identified, PeerIdLike } from './libp2p-like.ts'
+import type { ConnectionLike, Identified, NodeLike, PeerIdLike } from './libp2p-like.ts'
 import { Links } from './links.ts'
 import { Mesh } from './mesh.ts'
 import { Neighbours } from './neighbours.ts'
 import type { ResolvedMesh } from './options.ts'
 import { PeerBook } from './peer-book.ts'
-import { Reports } from './reports.ts'
+import { Reports, type Door } from './reports.ts'
 import type { CheckedStack } from './stack-check.ts'
-import { SyncChannel } from './sync-channel.ts'
+import { stopNode, within } from './stop-node.ts'
 import { Watchdog } from './watchdog.ts'
 
 /** Version of the sync stream protocol. Peers that share none refuse each other in words. */
@@ -23,20 +24,20 @@ const SYNC_VERSION = 1
 const CHANNELS_PER_PEER = 64
 /** How long `stop` waits for what was published last to leave; on a live connection it takes a few ms. */
 const FLUSH_MS = 50
-/** How long `stop` waits for connections to close in order before it drops them, and for the node to stop. */
-const CLOSE_MS = 100
-const STOP_MS = 1_000
+/** How long leaving a node that lives on may take. */
+const LEAVE_MS = 1_000
 
 /** What the transport knows of the node's making. */
 export interface Making {
   /** True for the node that this package built: strangers are hung up, spare connections closed. */
   readonly own: boolean
+  /** Says who was turned away before there was a connection. Set by the transport. */
+  readonly door?: Door
 }
 
-function within(ms: number, work: Promise<unknown>): Promise<unknown> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise((resolve) => (timer = setTimeout(resolve, ms)))
-  return Promise.race([work.catch(() => undefined), late]).finally(() => clearTimeout(timer))
+/** A function, because what a start changed is not seen by the compiler. */
+function isStarted(node: NodeLike): boolean {
+  return node.status === 'started'
 }
 
 /** The `Transport` port on a libp2p node of either line. */
@@ -57,7 +58,7 @@ export class Libp2pTransport implements Transport {
   readonly #reports: Reports
   /** Said to be dead, once per loss. */
   readonly #dead = new Set<NodeId>()
-  readonly #channels = new Set<SyncChannel>()
+  readonly #channels: Channels
   #events: TransportEvents | undefined
   #starting: Promise<void> | undefined
   #stopping: Promise<void> | undefined
@@ -70,14 +71,20 @@ export class Libp2pTransport implements Transport {
     this.#making = making
     this.#adapter = new Adapter(stack.line)
     this.#links = new Links(stack, this.#book)
+    this.#channels = new Channels({
+      maxMessageBytes: options.maxMessageBytes,
+      stallMs: options.channelStallMs,
+    })
     this.#protocol = `/rollcall/${options.cluster}/sync/${String(SYNC_VERSION)}`
     this.#reports = new Reports((where, error) => this.#events?.problem(where, error))
+    if (making.door !== undefined)
+      making.door.turnedAway = (where, why) => this.#reports.turnedAway(where, why)
     this.#gossip = new Gossip(stack.pubsub, `rollcall/${options.cluster}`, this.id, options.maxGossipBytes, {
       message: (author, via, data) => {
         this.#watchdog.heard(author, via)
         return this.#events?.gossip(author, via, data) ?? false
       },
-      oversized: (via, bytes) => this.#oversized(via, bytes),
+      oversized: (via, bytes) => this.#reports.oversized(via, bytes, options.maxGossipBytes),
       subscription: (peer) => this.#neighbours.look(peer),
     })
     this.#neighbours = new Neighbours(
@@ -99,7 +106,7 @@ export class Libp2pTransport implements Transport {
         id: this.id,
         dial: (addresses, timeoutMs) => this.#links.dial(addresses, timeoutMs),
         isConnected: (peer) => this.#neighbours.isConnected(peer),
-        unwell: (where, failure, message) => this.#unwell(where, failure, message),
+        unwell: (where, failure, message) => this.#reports.unwell(where, failure, message),
         missed: (peer) => void this.#lookAfter(peer),
         well: (where) => this.#reports.clear(where),
         isSelf: (endpoint) => this.#links.isSelf(endpoint),
@@ -125,23 +132,22 @@ export class Libp2pTransport implements Transport {
   }
 
   async #start(events: TransportEvents): Promise<void> {
-    if (this.#stopping !== undefined) throw new RollcallError('ROLLCALL_CLOSED', 'the transport was stopped')
+    if (this.#isStopping()) throw new RollcallError('ROLLCALL_CLOSED', 'the transport was stopped')
     const { node } = this.#stack
     this.#events = events
     this.#listen('addEventListener')
     try {
       await this.#adapter.handle(node, this.#protocol, CHANNELS_PER_PEER, (peer, stream) => {
-        const channel = this.#channel(stream)
-        if (this.#events === undefined) channel.abort(new Error('the node is stopping'))
-        else this.#events.sync(peer, channel)
+        this.#answer(peer, stream)
       })
       if (node.status !== 'started') {
         this.#startedNode = true
         await node.start()
       }
+      if (!isStarted(node)) throw new Error(`the node is ${node.status}`)
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
-      await this.stop()
+      await this.#end()
       throw new RollcallError('ROLLCALL_START_FAILED', `libp2p did not start: ${why}`, { cause: error })
     }
     if (this.#isStopping()) return
@@ -166,7 +172,7 @@ export class Libp2pTransport implements Transport {
       const [connection] = this.#links.of(peer)
       if (connection === undefined || this.#events === undefined) throw new Error('not connected')
       const stream = await this.#adapter.open(connection, this.#protocol, CHANNELS_PER_PEER, signal)
-      return this.#channel(stream)
+      return this.#channels.open(stream)
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
       throw new RollcallError('ROLLCALL_PEER_UNREACHABLE', `no sync with ${peer}: ${why}`, { cause: error })
@@ -213,40 +219,33 @@ export class Libp2pTransport implements Transport {
 
   async #stop(): Promise<void> {
     this.#events = undefined
+    // What a start in progress would still set up could not be taken down.
+    await this.#starting?.catch(() => undefined)
+    await this.#end()
+  }
+
+  async #end(): Promise<void> {
+    this.#events = undefined
     this.#mesh.stop()
     this.#watchdog.stop()
     this.#neighbours.stop()
     this.#listen('removeEventListener')
     this.#links.stop()
-    for (const channel of this.#channels) channel.abort(new Error('the node is stopping'))
+    this.#channels.stop()
     await this.#gossip.flush(FLUSH_MS)
     const { node } = this.#stack
-    const livesOn = !this.#startedNode
-    if (livesOn && node.status === 'started') {
-      this.#gossip.stop(true)
-      await within(STOP_MS, node.unhandle(this.#protocol))
-      return
-    }
-    this.#gossip.stop(false)
-    if (node.status !== 'started') return
-    const connections = node.getConnections()
-    await within(CLOSE_MS, Promise.all(connections.map((connection) => connection.close())))
-    for (const connection of connections) connection.abort(new Error('the node is stopping'))
-    await within(STOP_MS, Promise.resolve(node.stop()))
-    // Closing the listener made libp2p plan an update of its own addresses, which would keep the process for a second.
-    node.components?.addressManager?._updatePeerStoreAddresses?.stop?.()
+    this.#gossip.stop(!this.#startedNode)
+    if (this.#startedNode) await stopNode(node)
+    else await within(LEAVE_MS, node.unhandle(this.#protocol))
   }
 
   #isStopping(): boolean {
     return this.#stopping !== undefined
   }
 
-  #channel(stream: ByteStream): SyncChannel {
-    const { maxMessageBytes, channelStallMs } = this.#options
-    const channel = new SyncChannel(stream, { maxMessageBytes, stallMs: channelStallMs })
-    this.#channels.add(channel)
-    void channel.done.then(() => this.#channels.delete(channel))
-    return channel
+  #answer(peer: NodeId, stream: ByteStream): void {
+    const channel = this.#channels.open(stream)
+    this.#events?.sync(peer, channel)
   }
 
   #listen(change: 'addEventListener' | 'removeEventListener'): void {
@@ -271,7 +270,7 @@ export class Libp2pTransport implements Transport {
     // The answer may come after the connection is gone.
     if (this.#links.of(peer).length === 0) return
     this.#book.identify(peer, listenAddrs.map(String))
-    this.#checkVersion(peer, protocols)
+    this.#reports.versions(peer, this.#protocol, protocols)
     this.#neighbours.identified(peer, protocols)
   }
 
@@ -311,52 +310,7 @@ export class Libp2pTransport implements Transport {
   /** A brought node may have connections of its own that are no business of ours. */
   #stranger(peer: NodeId): void {
     if (!this.#making.own) return
-    const why = 'the peer did not join the cluster: it belongs to another one, or is no rollcall node'
-    this.#reports.report(this.#mesh.nameOf(peer), 'refused', 'ROLLCALL_PEER_REFUSED', why)
-    this.#links.hangUp(peer, why)
-  }
-
-  #checkVersion(peer: NodeId, protocols: readonly string[]): void {
-    if (protocols.includes(this.#protocol)) return
-    const ours = this.#protocol.replace(/[^/]+$/, '')
-    const theirs = protocols
-      .filter((protocol) => protocol.startsWith(ours))
-      .map((each) => each.slice(ours.length))
-    if (theirs.length === 0) return
-    const versions = `the peer speaks version ${theirs.join(' and ')} of the sync protocol, this node ${String(SYNC_VERSION)}`
-    this.#reports.report(
-      peer,
-      'version',
-      'ROLLCALL_PROTOCOL_MISMATCH',
-      `${versions}; upgrade the older of the two`,
-    )
-  }
-
-  #unwell(where: string, failure: DialFailure, message: string): void {
-    const code = failure === 'unreachable' ? 'ROLLCALL_PEER_UNREACHABLE' : 'ROLLCALL_PEER_REFUSED'
-    const words = {
-      unreachable: 'no answer, or none in time,',
-      self: 'the address is this node itself',
-      'other-identity': 'another node than the expected one answers',
-      refused: 'what answers is no member of this cluster, or refuses this node',
-    } as const satisfies Record<DialFailure, string>
-    this.#reports.report(where, failure, code, `${words[failure]} at ${where}: ${message}`)
-  }
-
-  #oversized(via: NodeId, bytes: number): void {
-    const sizes = `${String(bytes)} bytes, at most ${String(this.#options.maxGossipBytes)}`
-    this.#reports.report(
-      via,
-      'oversized',
-      'ROLLCALL_FRAME_LIMIT',
-      `a gossip message of ${sizes}, was dropped`,
-    )
-  }
-
-  /** Somebody was turned away before there was a connection. */
-  turnedAway(where: string, why: string): void {
-    // The port of an inbound connection is another one each time.
-    const host = where.replace(/\/tcp\/\d+.*$/, '')
-    this.#reports.report(host, why, 'ROLLCALL_PEER_REFUSED', why)
+    this.#reports.stranger(this.#mesh.nameOf(peer))
+    this.#links.hangUp(peer, 'not a member of the cluster')
   }
 }

@@ -140,11 +140,7 @@ export class ConnectionEnd {
 
   /** Something arrived from the other end. */
   receive(piece: Piece): void {
-    if (!this.local.alive || this.#state === 'closed') {
-      // As a kernel answers for a socket that is gone.
-      if (piece.kind !== 'reset') this.#line.finish({ kind: 'reset' })
-      return
-    }
+    if (this.#state === 'closed') return
     this.#heardAt = this.local.clock.now()
     switch (piece.kind) {
       case 'accept':
@@ -174,18 +170,7 @@ export class ConnectionEnd {
 
   #send(piece: Piece, payload?: Uint8Array): void {
     if (this.#state === 'closed') return
-    if (this.remote.alive) this.#line.send(piece, payload)
-    else this.#knockAtTheDead()
-  }
-
-  /** The machine of a process that is gone answers with a reset, if question and answer get through. */
-  #knockAtTheDead(): void {
-    const { address: from } = this.local
-    const { address: to } = this.remote
-    const [there] = fate(this.#settings, { from, to, kind: 'control', payload: undefined })
-    const [back] = fate(this.#settings, { from: to, to: from, kind: 'control', payload: undefined })
-    if (there === undefined || back === undefined) return
-    this.local.clock.setTimer(() => this.#fall('the peer is gone'), there + back)
+    this.#line.send(piece, payload)
   }
 
   #open(): void {
@@ -213,7 +198,8 @@ export class ConnectionEnd {
     const wasOpen = this.#state === 'open'
     this.#shut(why)
     this.#line.finish({ kind: 'reset' })
-    if (wasOpen && this.local.alive) this.local.closed(this)
+    // Not so when the acceptance got lost and only the reset came through.
+    if (wasOpen) this.local.closed(this)
   }
 
   #shut(why: string): void {

@@ -214,11 +214,10 @@ export class MemoryTransport implements Transport {
   }
 
   #heard(end: ConnectionEnd, gossip: Gossip, again: boolean): void {
-    if (gossip.author === this.id) return
     const isNew = this.#seen.add(gossip.serial)
     if (!isNew && !again) return
     const passOn = this.#events?.gossip(gossip.author, end.remote.id, gossip.payload) ?? false
-    // What a link repeats is not passed on once more: it would flood for ever.
+    // What a link repeats, the others have already.
     if (passOn && isNew) this.#flood(gossip, end.remote.id)
   }
 
