@@ -1,3 +1,18 @@
+/**
+ * Whole clusters on virtual time and a network with faults from a seed. Needs no test framework.
+ *
+ *     await simulate({ seed: 42, loss: 0.1 }, async (net) => {
+ *       const [a, b, c, d] = await cluster(4, { net })
+ *       net.partition([a, b], [c, d])
+ *       await net.run(60_000)
+ *       net.heal()
+ *       await net.run(4_500)
+ *       expectSame(a, b, c, d)
+ *     })
+ *
+ * What goes wrong is thrown with the seed, which replays the run.
+ */
+
 export { cluster, haveMet } from './cluster.ts'
 export type { ClusterOptions } from './cluster.ts'
 export { differences, expectSame } from './differences.ts'

@@ -25,8 +25,9 @@ const PEER_FAULTS: readonly RollcallErrorCode[] = [
 ]
 
 interface Gap {
-  readonly via: NodeId
+  via: NodeId
   tries: number
+  triedAt: number
   dueAt: number
 }
 
@@ -91,10 +92,16 @@ export class Syncer {
     this.#relax(peer)
   }
 
-  /** An owner's state is behind what the owner claims, and `via` knows more. */
+  /**
+   * An owner's state is behind what the owner claims, and `via` knows more. Every beat that tells so brings a try
+   * forward, at most one a period: after a split the waits between tries may have grown long.
+   */
   behind(owner: NodeId, via: NodeId): void {
-    if (this.#gaps.has(owner)) return
-    this.#gaps.set(owner, { via, tries: 0, dueAt: this.#now + this.#options.random.next() * PULL_DELAY_MS })
+    const gap = this.#gaps.get(owner) ?? { via, tries: 0, triedAt: -Infinity, dueAt: Infinity }
+    this.#gaps.set(owner, gap)
+    gap.via = via
+    const soon = this.#now + this.#options.random.next() * PULL_DELAY_MS
+    gap.dueAt = Math.min(gap.dueAt, Math.max(soon, gap.triedAt + this.#options.broadcastPeriodMs))
     this.#schedulePull()
   }
 
@@ -257,12 +264,13 @@ export class Syncer {
   }
 
   #schedulePull(): void {
-    if (this.#pullTimer !== undefined || this.#gaps.size === 0 || this.#abort.signal.aborted) return
+    this.#pullTimer?.cancel()
+    this.#pullTimer = undefined
+    if (this.#gaps.size === 0 || this.#abort.signal.aborted) return
     let dueAt = Infinity
     for (const gap of this.#gaps.values()) dueAt = Math.min(dueAt, gap.dueAt)
     this.#pullTimer = this.#options.clock.setTimer(
       () => {
-        this.#pullTimer = undefined
         this.#pull()
         this.#schedulePull()
       },
@@ -282,6 +290,7 @@ export class Syncer {
       const first = gap.tries % 2 === 0 && neighbours.includes(gap.via)
       const peer = first ? gap.via : this.#anyNeighbour()
       gap.dueAt = this.#now + Math.min(MAX_PULL_BACKOFF_MS, this.#options.broadcastPeriodMs * 2 ** gap.tries)
+      gap.triedAt = this.#now
       gap.tries++
       if (peer !== undefined) this.#begin(peer)
     }

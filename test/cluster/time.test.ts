@@ -110,7 +110,8 @@ describe('C21: an event loop that blocks', () => {
     return nodes
   }
 
-  for (const downPeriodMs of [20_000, 30_000]) {
+  // The first is shorter than it takes to give a connection up, so no new one brings a sign of life.
+  for (const downPeriodMs of [9_000, 30_000]) {
     test.each([0.5, 0.9])(`for %d times ${downPeriodMs} ms, from a beat on: nothing`, async (share) => {
       await onSeeds(6, {}, async (net) => {
         const nodes = await idleCluster(net, downPeriodMs)
@@ -121,6 +122,10 @@ describe('C21: an event loop that blocks', () => {
       })
     })
 
+  }
+
+  // A period is no more than the tenth that is left.
+  for (const downPeriodMs of [20_000, 30_000]) {
     test.each([0.5, 0.9])(`for %d times ${downPeriodMs} ms, busy, at any moment: nothing`, async (share) => {
       await onSeeds(6, {}, async (net) => {
         const nodes = await idleCluster(net, downPeriodMs)

@@ -25,9 +25,21 @@ const breaking = (rule: string, values: readonly unknown[]) =>
   values.map((value): readonly [unknown, string] => [value, rule])
 
 const PERIOD = 'must be a number above 0 and at most 2147483647'
-const COUNT = 'must be a whole number above 0'
+const DAY_MS = 86_400_000
 const badPeriods = breaking(PERIOD, [...WRONG_TYPES, NaN, 0, -0, -1, Infinity, MAX_PERIOD_MS + 1])
-const badCounts = breaking(COUNT, [...WRONG_TYPES, NaN, 0, -0, -1, 1.5, Infinity, 2 ** 53])
+const badCountsBelow = (least: number) =>
+  breaking(`must be a whole number of at least ${least}`, [
+    ...WRONG_TYPES,
+    NaN,
+    0,
+    -0,
+    -1,
+    least - 1,
+    least + 0.5,
+    Infinity,
+    2 ** 53,
+  ])
+const badCounts = badCountsBelow(1)
 const badNames: Rules['bad'] = [
   ...breaking('must be a string', [null, true, 5, 5n, {}, [], () => 5]),
   ['', 'must not be empty'],
@@ -73,8 +85,16 @@ const RULES: Readonly<Record<keyof TrackerOptions, Rules>> = {
   name: { bad: badNames, good: [['a'], ['__proto__'], ['ä'.repeat(128)]] },
   zone: { bad: badNames, good: [['a'], ['ä'.repeat(128)]] },
   broadcastPeriodMs: {
-    bad: badPeriods,
-    good: [[0.5], [15_000], [86_400_000, { downPeriodMs: 200_000_000, permdownPeriodMs: MAX_PERIOD_MS }]],
+    // A day is the longest promise of a next beat that peers believe.
+    bad: breaking(`must be a number above 0 and at most ${DAY_MS}`, [
+      ...WRONG_TYPES,
+      NaN,
+      0,
+      -1,
+      Infinity,
+      DAY_MS + 1,
+    ]),
+    good: [[0.5], [15_000], [DAY_MS, { downPeriodMs: 2 * DAY_MS, permdownPeriodMs: MAX_PERIOD_MS }]],
   },
   flush: {
     bad: breaking("must be 'period' or 'eager'", [...WRONG_TYPES, 5, '', 'Eager', 'eager ', ['eager']]),
@@ -102,13 +122,14 @@ const RULES: Readonly<Record<keyof TrackerOptions, Rules>> = {
   leaveTimeoutMs: { bad: badPeriods, good: [[0.5], [MAX_PERIOD_MS]] },
   maxEntriesPerNode: { bad: badCounts, good: [[1], [Number.MAX_SAFE_INTEGER]] },
   maxNodes: { bad: badCounts, good: [[1], [Number.MAX_SAFE_INTEGER]] },
-  maxMetaBytes: { bad: badCounts, good: [[1_000_000]] },
-  maxKeyBytes: { bad: badCounts, good: [[100_000]] },
-  maxFrameBytes: { bad: badCounts, good: [[10_000_000]] },
+  maxMetaBytes: { bad: badCounts, good: [[1], [1_000_000]] },
+  // The topic `$node` and a default name must be legal, and a heartbeat must fit into a message of gossip.
+  maxKeyBytes: { bad: badCountsBelow(8), good: [[8], [100_000]] },
+  maxFrameBytes: { bad: badCountsBelow(128), good: [[128], [10_000_000]] },
   maxSyncChunkBytes: {
     bad: [
       ...badCounts,
-      [16 * 1024 + 512 + 511, 'must be at least maxMetaBytes + 2 maxKeyBytes + 512 (17408)'],
+      [17_407, 'must be at least 17408, to hold a write of maxMetaBytes and 2 maxKeyBytes'],
     ],
     good: [[17_408], [10_000_000]],
   },
@@ -200,7 +221,7 @@ describe('relations', () => {
 
   test('the largest write fits into one message of a sync', () => {
     const { message } = faultOf({ maxMetaBytes: 2_000_000 })
-    expect(message).toMatch(/^maxSyncChunkBytes must be at least maxMetaBytes \+ 2 maxKeyBytes \+ 512/)
+    expect(message).toMatch(/^maxSyncChunkBytes must be at least 2001024, to hold a write/)
     expect(faultOf({ maxMetaBytes: 2_000_000, maxSyncChunkBytes: 2_001_024 }).code).toBe('nothing')
     expect(faultOf({ maxKeyBytes: 600_000 }).message).toContain('maxSyncChunkBytes')
   })
@@ -230,6 +251,9 @@ describe('O1 (ours): a legal but short downPeriodMs makes a node beat sooner', (
     [1, 30_000, 1_500, 1],
     // A period that hardly fits twice: every period.
     [10, 3_001, 1_500.5, 1],
+    // A day of silence is the longest promise that peers believe.
+    [10, 2_000_000_000, 10_000_000, 8],
+    [10, 2_000_000_000, DAY_MS, 1],
   ])('%d silent periods, down after %d, periods of %d: every %d', (maxSilentPeriods, downPeriodMs, period, n) => {
     expect(heartbeatPeriods({ maxSilentPeriods, downPeriodMs, broadcastPeriodMs: period })).toBe(n)
   })

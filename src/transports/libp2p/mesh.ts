@@ -53,7 +53,7 @@ const JITTER_MS = 250
  * Learned peers dialled at once. A handshake costs some 20 ms of CPU on each side: a cluster that starts together
  * on few cores, all dialling all, would take longer for each dial than a dial may take.
  */
-const DIALS_AT_ONCE = 4
+const DIALS_AT_ONCE = 100
 /** A peer of a large cluster that failed this often gives its place to another. */
 const GIVES_WAY_AFTER = 3
 

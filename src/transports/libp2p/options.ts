@@ -59,8 +59,8 @@ export const MESH_DEFAULTS = {
   cluster: 'rollcall',
   join: [],
   advertise: [],
-  /** On loopback and in a data centre a handshake takes 20–50 ms; four seconds leave room for three retransmitted SYNs. */
-  dialTimeoutMs: 4_000,
+  /** On loopback and in a data centre a handshake takes 20–50 ms; five seconds leave room for three retransmitted SYNs. */
+  dialTimeoutMs: 5_000,
   maxBackoffMs: 30_000,
   memberGraceMs: 10_000,
   watchdogMs: 2_000,
