@@ -20,11 +20,11 @@ export const UNKNOWN_FACTS: NodeFacts = Object.freeze({
   library: '',
 })
 
-/** Addresses of one node that are read; more would let one node fill every dial queue. */
+/** Addresses of one node that are said and read; more would let one node fill every dial queue. */
 const MAX_ADDRESSES = 32
 
 export const factsToMeta = ({ addresses, zone, library }: NodeFacts): JsonObject => ({
-  addresses,
+  addresses: addresses.slice(0, MAX_ADDRESSES),
   library,
   ...(zone === undefined ? {} : { zone }),
 })

@@ -40,9 +40,9 @@ export interface TrackerOptions {
   readonly maxEntriesPerNode?: number
   /** Nodes known at once; as many that are gone are remembered. */
   readonly maxNodes?: number
-  /** A meta as JSON, bytes. */
+  /** A meta as JSON, bytes. What peers send is taken up to the default at least: more must be the same on every node. */
   readonly maxMetaBytes?: number
-  /** A topic, a key and a node's name, bytes each. */
+  /** A topic, a key and a node's name, bytes each. Must be the same on every node. */
   readonly maxKeyBytes?: number
   /** A gossip message, bytes. Larger frames travel by sync. Must be the same on every node. */
   readonly maxFrameBytes?: number
@@ -93,7 +93,8 @@ export function resolveTrackerOptions(options: TrackerOptions): ResolvedTrackerO
   checkOption(isObject(options), 'options', options, 'must be an object')
   const { transport } = options
   checkOption(
-    isObject(transport) && typeof transport.id === 'string',
+    hasMethods(transport, TRANSPORT_METHODS) &&
+      nameFault(transport.id, WIRE_LIMITS.maxOwnerBytes) === undefined,
     'transport',
     transport,
     'must be a Transport',
@@ -103,14 +104,14 @@ export function resolveTrackerOptions(options: TrackerOptions): ResolvedTrackerO
     clock: systemClock,
     random: systemRandom,
     ...defined(options),
-    name: options.name ?? transport.id.slice(-8),
+    name: options.name === undefined ? transport.id.slice(-DEFAULT_NAME_UNITS) : options.name,
     zone: options.zone,
   }
   checkNumbers(resolved)
   checkRelations(resolved)
   const { clock, random, flush, maxKeyBytes } = resolved
-  checkOption(isObject(clock) && typeof clock.setTimer === 'function', 'clock', clock, 'must be a Clock')
-  checkOption(isObject(random) && typeof random.next === 'function', 'random', random, 'must be a Random')
+  checkOption(hasMethods(clock, ['now', 'wallNow', 'setTimer']), 'clock', clock, 'must be a Clock')
+  checkOption(hasMethods(random, ['next']), 'random', random, 'must be a Random')
   checkOption(['period', 'eager'].includes(flush), 'flush', flush, "must be 'period' or 'eager'")
   for (const option of ['name', 'zone'] as const) {
     const value = resolved[option]
@@ -125,7 +126,8 @@ export const wireLimits = (options: ResolvedTrackerOptions): WireLimits => ({
   ...WIRE_LIMITS,
   maxFrameBytes: options.maxFrameBytes,
   maxChunkBytes: options.maxSyncChunkBytes,
-  maxMetaBytes: options.maxMetaBytes,
+  // What a node says of itself takes as much as it takes, whatever applications may say here.
+  maxMetaBytes: Math.max(options.maxMetaBytes, WIRE_LIMITS.maxMetaBytes),
   maxKeyBytes: options.maxKeyBytes,
   // A snapshot holds every entry, a delta at most what the log remembers before it is cut.
   maxFrameWrites: Math.max(options.maxEntriesPerNode + 1, 2 * options.maxLogWrites),
@@ -133,18 +135,38 @@ export const wireLimits = (options: ResolvedTrackerOptions): WireLimits => ({
 
 /**
  * Periods between two heartbeats of an idle node: never more than half of `downPeriodMs` apart, so that a
- * legal but short one cannot flap it.
+ * legal but short one cannot flap it, nor than the longest promise that peers believe.
  */
 export const heartbeatPeriods = (
   options: Pick<ResolvedTrackerOptions, 'maxSilentPeriods' | 'downPeriodMs' | 'broadcastPeriodMs'>,
-): number =>
-  Math.max(
-    1,
-    Math.min(options.maxSilentPeriods, Math.floor(options.downPeriodMs / 2 / options.broadcastPeriodMs)),
-  )
+): number => {
+  const longestMs = Math.min(options.downPeriodMs / 2, WIRE_LIMITS.maxPromiseMs)
+  return Math.max(1, Math.min(options.maxSilentPeriods, Math.floor(longestMs / options.broadcastPeriodMs)))
+}
 
 /** Longest time a timer can wait, ms; also keeps every sum of periods a safe integer. */
 const MAX_PERIOD_MS = 2 ** 31 - 1
+
+/** Heartbeats are promised, and no promise above this is believed. */
+const MAX_BROADCAST_PERIOD_MS = WIRE_LIMITS.maxPromiseMs
+
+const DEFAULT_NAME_UNITS = 8
+
+/** Bytes that the topic `$node` and a default name take, and, with room to spare, a heartbeat. */
+const LEAST_KEY_BYTES = DEFAULT_NAME_UNITS
+const LEAST_FRAME_BYTES = 128
+
+const TRANSPORT_METHODS = [
+  'start',
+  'publish',
+  'openSync',
+  'neighbours',
+  'addresses',
+  'learn',
+  'forget',
+  'probe',
+  'stop',
+] as const satisfies readonly (keyof Transport)[]
 
 function checkNumbers(options: ResolvedTrackerOptions): void {
   for (const option of [
@@ -157,32 +179,34 @@ function checkNumbers(options: ResolvedTrackerOptions): void {
     'leaveTimeoutMs',
   ] as const) {
     const value: unknown = options[option]
-    const holds = typeof value === 'number' && value > 0 && value <= MAX_PERIOD_MS
-    checkOption(holds, option, value, `must be a number above 0 and at most ${MAX_PERIOD_MS}`)
+    const most = option === 'broadcastPeriodMs' ? MAX_BROADCAST_PERIOD_MS : MAX_PERIOD_MS
+    const holds = typeof value === 'number' && value > 0 && value <= most
+    checkOption(holds, option, value, `must be a number above 0 and at most ${most}`)
   }
-  for (const option of [
-    'maxSilentPeriods',
-    'maxConcurrentSyncs',
-    'maxEntriesPerNode',
-    'maxNodes',
-    'maxMetaBytes',
-    'maxKeyBytes',
-    'maxFrameBytes',
-    'maxSyncChunkBytes',
-    'maxLogWrites',
+  for (const [option, least] of [
+    ['maxSilentPeriods', 1],
+    ['maxConcurrentSyncs', 1],
+    ['maxEntriesPerNode', 1],
+    ['maxNodes', 1],
+    ['maxMetaBytes', 1],
+    ['maxKeyBytes', LEAST_KEY_BYTES],
+    ['maxFrameBytes', LEAST_FRAME_BYTES],
+    ['maxSyncChunkBytes', 1],
+    ['maxLogWrites', 1],
   ] as const) {
+    const value = options[option]
     checkOption(
-      Number.isSafeInteger(options[option]) && options[option] > 0,
+      Number.isSafeInteger(value) && value >= least,
       option,
-      options[option],
-      'must be a whole number above 0',
+      value,
+      `must be a whole number of at least ${least}`,
     )
   }
 }
 
 function checkRelations(options: ResolvedTrackerOptions): void {
-  const { broadcastPeriodMs, downPeriodMs, permdownPeriodMs, maxMetaBytes, maxKeyBytes, maxSyncChunkBytes } =
-    options
+  const { broadcastPeriodMs, downPeriodMs, permdownPeriodMs, maxSyncChunkBytes } = options
+  const { maxMetaBytes, maxKeyBytes } = wireLimits(options)
   checkOption(
     downPeriodMs >= 2 * broadcastPeriodMs,
     'downPeriodMs',
@@ -201,12 +225,17 @@ function checkRelations(options: ResolvedTrackerOptions): void {
     maxSyncChunkBytes >= leastChunk,
     'maxSyncChunkBytes',
     maxSyncChunkBytes,
-    `must be at least maxMetaBytes + 2 maxKeyBytes + ${WRITE_OVERHEAD_BYTES} (${leastChunk})`,
+    `must be at least ${leastChunk}, to hold a write of maxMetaBytes and 2 maxKeyBytes`,
   )
 }
 
 /** Room for the numbers and tags of a chunk with one write, and for the owner's id. */
 const WRITE_OVERHEAD_BYTES = 512
+
+/** Whether these are methods of a value. */
+function hasMethods(value: unknown, names: readonly string[]): boolean {
+  return isObject(value) && names.every((name) => typeof Reflect.get(value, name) === 'function')
+}
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 

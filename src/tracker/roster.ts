@@ -109,9 +109,11 @@ export class Roster {
       }
       const sign = { incarnation, beat, promiseMs, heardAt: this.#now - silentMs, direct: owner === peer }
       if (!this.#sense(owner, sign)) continue
+      if (owner === peer) this.#membership.claim(owner, incarnation, version)
       const held = this.#headOf(owner)
+      // What is known to be behind is shown once it has come, so that nobody sees again what is removed by then.
       if (held.incarnation !== incarnation || held.version < version) wants.push({ owner, ...held })
-      this.#raise(owner)
+      else this.#raise(owner)
     }
     return { wants, left }
   }

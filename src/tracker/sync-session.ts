@@ -10,7 +10,7 @@ import type { Channel } from './ports.ts'
 
 /**
  * Size at which lists and frames are cut, bytes. At 128 KiB encoding or decoding one message takes 2 ms or so, which
- * is all that a sync adds to a turn of the event loop; the limit on what is accepted is `maxSyncChunkBytes`.
+ * is all that a sync adds to a turn of the event loop. Less where less is accepted (`maxSyncChunkBytes`).
  */
 const CHUNK_BYTES = 128 * 1024
 
@@ -40,18 +40,20 @@ export class SyncSession {
   readonly #source: SyncSource
   readonly #limits: WireLimits
   readonly #maxItems: number
+  readonly #cutBytes: number
   readonly #assembler: ChunkAssembler
   readonly #asked = new Set<NodeId>()
   readonly #heads = new Part<HeadInfo>()
   readonly #wants = new Part<Want>()
   #offered: ReadonlySet<NodeId> = new Set()
 
-  /** @param maxItems - heads and wants accepted from the peer: no more than there may be nodes. */
+  /** @param maxItems - heads and wants accepted from the peer: no more than there may be nodes, the peer among them. */
   constructor(channel: Channel, source: SyncSource, limits: WireLimits, maxItems: number) {
     this.#channel = channel
     this.#source = source
     this.#limits = limits
     this.#maxItems = maxItems
+    this.#cutBytes = Math.min(CHUNK_BYTES, limits.maxChunkBytes)
     this.#assembler = new ChunkAssembler(limits)
   }
 
@@ -70,16 +72,16 @@ export class SyncSession {
   async #write(): Promise<void> {
     const heads = this.#source.heads()
     this.#offered = new Set(heads.map((head) => head.owner))
-    for (const bytes of encodeHeads(heads, CHUNK_BYTES)) await this.#channel.send(bytes)
+    for (const bytes of encodeHeads(heads, this.#cutBytes)) await this.#channel.send(bytes)
 
     const { wants, left } = this.#source.compare(await this.#heads.whole)
     for (const { owner } of wants) this.#asked.add(owner)
-    for (const bytes of encodeWants(wants, left, CHUNK_BYTES)) await this.#channel.send(bytes)
+    for (const bytes of encodeWants(wants, left, this.#cutBytes)) await this.#channel.send(bytes)
 
     for (const want of await this.#wants.whole) {
       const frame = this.#offered.has(want.owner) ? this.#source.answer(want) : undefined
       if (frame === undefined || frame.from === frame.to) continue
-      for (const bytes of encodeChunks(want.owner, frame, CHUNK_BYTES)) {
+      for (const bytes of encodeChunks(want.owner, frame, this.#cutBytes)) {
         await this.#channel.send(bytes)
         await this.#source.turn()
       }

@@ -178,7 +178,8 @@ export class Syncer {
       watched.channel,
       this.#source(peer, progress),
       wireLimits(this.#options),
-      maxNodes,
+      // Who knows as many nodes as it may tells of itself as well.
+      maxNodes + 1,
     )
     try {
       await session.run()

@@ -110,19 +110,21 @@ export class Tracker extends Emitter<TrackerEvents> {
   track(monitor: Monitor, topic: string, key: string, meta: Json): number {
     this.#checkOpen()
     this.#checkPlace(monitor, topic, key)
+    const { maxEntriesPerNode, maxMetaBytes } = this.#options
+    const copy = copyMeta(meta, maxMetaBytes)
+    // Reading the meta may have run getters of the caller's, so what they may have changed is checked after it.
+    this.#checkOpen()
     if (monitor.closed)
       throw new RollcallError('ROLLCALL_MONITOR_CLOSED', `cannot track ${at(topic, key)} by a closed monitor`)
     if (this.#ledger.get(monitor, topic, key) !== undefined) {
       throw new RollcallError('ROLLCALL_ALREADY_TRACKED', `the monitor already tracks ${at(topic, key)}`)
     }
-    const { maxEntriesPerNode, maxMetaBytes } = this.#options
     if (this.#ledger.size >= maxEntriesPerNode) {
       throw new RollcallError(
         'ROLLCALL_LIMIT_EXCEEDED',
         `this node has ${maxEntriesPerNode} entries, the limit of maxEntriesPerNode`,
       )
     }
-    const copy = copyMeta(meta, maxMetaBytes)
     const { change, refs } = this.#writer.write([{ kind: 'put', ref: undefined, topic, key, meta: copy }])
     const ref = refs[0] ?? 0
     this.#ledger.add(monitor, topic, key, ref)
@@ -153,7 +155,7 @@ export class Tracker extends Emitter<TrackerEvents> {
 
   /**
    * Removes what the monitor tracks: under a topic and key, under a topic, or all of it, in one batch. What is not
-   * tracked is no error. Throws `ROLLCALL_INVALID_ARGUMENT`.
+   * tracked is no error. Throws `ROLLCALL_INVALID_ARGUMENT`, `ROLLCALL_LIMIT_EXCEEDED`.
    */
   untrack(monitor: Monitor, topic?: string, key?: string): void {
     checkMonitor(monitor)
@@ -165,13 +167,19 @@ export class Tracker extends Emitter<TrackerEvents> {
     this.#remove(this.#ledger.take(monitor, topic, key))
   }
 
-  /** Visible entries of a topic, of every node that is up. A new array at every call. Costs the answer. */
+  /**
+   * Visible entries of a topic, of every node that is up. A new array at every call. Costs the answer.
+   * Throws `ROLLCALL_INVALID_ARGUMENT` for what is no string; under any string there may just be nothing.
+   */
   list(topic: string): Entry<Json>[] {
+    checkString('topic', topic)
     return this.#replica.list(topic)
   }
 
-  /** Visible entries under a topic and key. A new array at every call. Costs the answer. */
+  /** Visible entries under a topic and key. A new array at every call. Costs the answer. Throws as `list`. */
   getByKey(topic: string, key: string): Entry<Json>[] {
+    checkString('topic', topic)
+    checkString('key', key)
     return this.#replica.getByKey(topic, key)
   }
 
@@ -348,6 +356,11 @@ export class Tracker extends Emitter<TrackerEvents> {
 }
 
 const at = (topic: string, key: string): string => `${print(key)} in ${print(topic)}`
+
+function checkString(what: string, value: unknown): void {
+  if (typeof value === 'string') return
+  throw new RollcallError('ROLLCALL_INVALID_ARGUMENT', `${what} must be a string, not ${print(value)}`)
+}
 
 function checkMonitor(monitor: unknown): void {
   if (!(monitor instanceof Monitor)) {

@@ -257,7 +257,7 @@ describe('C31: four of five nodes die at once', () => {
           for (const id of ids) expect(told(a, id)).toEqual(['service_down', 'node_down'])
           expect(a.events('isolated')).toHaveLength(death === 'are killed' ? 0 : 1)
           const lookups: boolean[] = []
-          await net.until('all are purged', permdownPeriodMs, () => {
+          await net.until('all are purged', permdownPeriodMs + PERIOD_MS, () => {
             lookups.push(a.registry.lookup('own').ok && a.registry.lookup('s').ok)
             return a.tracker.nodes().length === 1
           }, 500)

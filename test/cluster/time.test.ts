@@ -69,7 +69,7 @@ describe('C20: wall clocks', () => {
           b.registry.register(service('s', { life: 1 }))
           await net.run(8 * PERIOD_MS)
           await endings[ending]?.(net, b)
-          await net.run(2 * PERIOD_MS)
+          await net.until('b is gone', 40_000, () => !a.registry.lookup('s').ok && !c.registry.lookup('s').ok)
           forgetAll([a, c])
           b.jumpWall(-HOUR_MS)
           await b.restart()

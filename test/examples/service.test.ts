@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { connect, type AddressInfo } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { createRegistry, type ServiceSpec } from '../../src/index.ts'
@@ -110,16 +110,7 @@ test('a call under way is answered before the service ends', { timeout: TEST_MS 
   const answer = fetch(orders.address)
   await called
   orders.run.signal('SIGTERM')
-  await expect
-    .poll(
-      () =>
-        fetch(orders.address).then(
-          () => 'open',
-          () => 'shut',
-        ),
-      { timeout: 10_000 },
-    )
-    .toBe('shut')
+  await expect.poll(() => isOpen(orders.address), { timeout: 10_000, interval: 20 }).toBe(false)
   answerCall()
   expect(await (await answer).text()).toBe('Orders, and late')
   expect(await orders.run.end()).toMatchObject({ code: 0 })

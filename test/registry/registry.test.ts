@@ -209,6 +209,39 @@ describe('of other nodes', () => {
     expect(b.lookup('MasterData', undefined, { node: 'a' })).toEqual({ ok: true, service: handle.instance })
   })
 
+  test('a node that says its name after it was heard is known by that name', async () => {
+    const a = await alone()
+    const node = 'memory-late'
+    const tell = (event: string, payload: unknown): boolean =>
+      EventEmitter.prototype.emit.call(a.tracker, event, payload)
+    const joins = [
+      {
+        node,
+        incarnation: 1,
+        ref: 1,
+        version: 1,
+        topic: '$node',
+        key: 'late',
+        meta: { addresses: [], library: '0' },
+      },
+      {
+        node,
+        incarnation: 1,
+        ref: 2,
+        version: 2,
+        topic: '$service',
+        key: 'MasterData',
+        meta: { version: '1.0.0' },
+      },
+    ]
+    tell('node_up', { id: node, name: '' })
+    tell('diff', { node, joins, leaves: [], updates: [], reason: undefined })
+    expect(a.services('late')).toMatchObject([{ node, nodeName: 'late' }])
+    tell('diff', { node, joins: [], leaves: joins, updates: [], reason: 'silent' })
+    tell('node_purged', { id: node })
+    expect(a.services('late')).toEqual([])
+  })
+
   test('what is no service is counted, reported and logged, and hides nothing', async () => {
     const warn = vi.fn<(message: string) => void>()
     const silent = (): void => undefined
@@ -361,6 +394,17 @@ describe('reading', () => {
     expect(() => b.callOptions(handle.instance, 'get')).toThrow(
       expect.objectContaining({ code: 'ROLLCALL_INVALID_ARGUMENT' }),
     )
+  })
+
+  test('C8: of a service that is gone, not even the turn is remembered', async () => {
+    const a = await alone({ random: { next: () => 0 } })
+    const turn = (): string => {
+      const handles = ['1.0.0+a', '1.0.0+b'].map((version) => a.register({ ...S, version }))
+      const answer = brief(a.lookup('MasterData', '~> 1.0'))
+      for (const handle of handles) handle.unregister()
+      return answer
+    }
+    expect([turn(), turn()]).toEqual(['1.0.0+a a', '1.0.0+a a'])
   })
 
   test('lookupAll takes the filters of lookup, and not what chooses one', async () => {

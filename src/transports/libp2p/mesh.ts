@@ -53,7 +53,7 @@ const JITTER_MS = 250
  * Learned peers dialled at once. A handshake costs some 20 ms of CPU on each side: a cluster that starts together
  * on few cores, all dialling all, would take longer for each dial than a dial may take.
  */
-const DIALS_AT_ONCE = 100
+const DIALS_AT_ONCE = 4
 /** A peer of a large cluster that failed this often gives its place to another. */
 const GIVES_WAY_AFTER = 3
 
@@ -260,8 +260,11 @@ export class Mesh {
 
   async #tryPeer(peer: NodeId): Promise<Attempt> {
     if (this.#node.isConnected(peer)) return 'settled'
-    const addresses = this.#book.addresses(peer).map((address) => `${address}/p2p/${peer}`)
-    if (addresses.length === 0) return 'failed'
+    const known = this.#book.addresses(peer)
+    if (known.length === 0) return 'failed'
+    // Somebody is being dialled there already, without an identity, so libp2p would not see that it is the same.
+    if (this.#seeds.some(({ busy, address }) => busy && known.includes(multiaddrOf(address)))) return 'failed'
+    const addresses = known.map((address) => `${address}/p2p/${peer}`)
     const result = await this.#node.dial(addresses, this.#options.dialTimeoutMs)
     if (result.ok || this.#node.isConnected(peer)) return 'settled'
     this.#node.unwell(peer, result.failure, result.message)
