@@ -52,6 +52,17 @@ export class Replica<V> {
     return this.#index.getByKey(topic, key)
   }
 
+  /** Entries under a topic and key of hidden owners. Costs all entries of those. */
+  hidden(topic: string, key: string): Entry<V>[] {
+    const found: Entry<V>[] = []
+    for (const { state, visible } of this.#owners.values()) {
+      if (visible) continue
+      for (const entry of state.entries.values())
+        if (entry.topic === topic && entry.key === key) found.push(entry)
+    }
+    return found
+  }
+
   topics(): string[] {
     return this.#index.topics()
   }

@@ -8,6 +8,9 @@ import type { ServiceRecord } from './service-record.ts'
 import type { ExplainReason, Explanation, Instance } from './types.ts'
 import { compareVersions, versionOf } from './version.ts'
 
+/** What can be said of a visible instance. */
+type VisibleReason = Exclude<ExplainReason, 'down' | 'invalid'>
+
 /** Why each instance of a service is or is not returned, in the order in which lookups consider them. Pure. */
 export function explainInstances(
   query: Query,
@@ -20,7 +23,7 @@ export function explainInstances(
   return record.entries.map((entry, at) => {
     const instance = record.instance(at)
     const verdict = judge(query, entry, versionOf(entry.meta.version), nodeName)
-    let reason: ExplainReason
+    let reason: VisibleReason
     if (verdict !== 'eligible') reason = verdict
     else if (chosen.has(instance.id)) reason = 'returned'
     else
@@ -45,12 +48,22 @@ export function explainInvalid(entries: readonly Entry<Json>[]): Explanation[] {
   })
 }
 
+/** Instances on nodes that are not up here. */
+export const explainHidden = (instances: readonly Instance[]): Explanation[] =>
+  instances.map((instance) => ({
+    instance,
+    node: instance.node,
+    returned: false,
+    reason: 'down',
+    text: `${instance.name} ${instance.version} is on ${instance.nodeName || instance.node}, which is not up here`,
+  }))
+
 const isOfZone = (query: Query, { zone }: Instance): boolean =>
   query.zone !== undefined && zone === query.zone
 
 const sameVersion = (a: Instance, b: Instance): boolean => compareVersions(a.version, b.version) === 0
 
-function say(reason: ExplainReason, instance: Instance, query: Query, best: Instance | undefined): string {
+function say(reason: VisibleReason, instance: Instance, query: Query, best: Instance | undefined): string {
   const { name, version, node, nodeName, zone, state } = instance
   const who = `${name} ${version} on ${nodeName || node}`
   switch (reason) {
@@ -68,7 +81,5 @@ function say(reason: ExplainReason, instance: Instance, query: Query, best: Inst
       return `${who} would do, but ${best?.version ?? 'another version'} is newer`
     case 'zone':
       return `${who} would do, but it is in ${zone === undefined ? 'no zone' : `zone ${zone}`}, and others are in ${query.zone ?? ''}`
-    case 'invalid':
-      return `${who} is not a service`
   }
 }

@@ -1,6 +1,6 @@
 import type { Entry, NodeId } from '../core/frame.ts'
 import type { Json } from '../core/json.ts'
-import type { RollcallError } from '../errors.ts'
+import { RollcallError } from '../errors.ts'
 import { NODE_TOPIC } from '../tracker/node-entry.ts'
 import { surfaceError } from '../tracker/surface.ts'
 import type { Tracker } from '../tracker/tracker.ts'
@@ -9,7 +9,7 @@ import { SERVICE_TOPIC } from './instance.ts'
 
 export interface FeedSink {
   applied(diff: Diff): void
-  /** The tracker has closed itself. */
+  /** The tracker has closed, and why. */
   failed(error: RollcallError): void
 }
 
@@ -54,9 +54,12 @@ export class Feed {
       if (tracker.listenerCount('error') === 1) surfaceError(error)
       this.#sink.failed(error)
     }
-    tracker.on('diff', onDiff).on('node_up', onUp).on('node_purged', onPurged).on('error', onError)
+    const onClose = (): void => this.#sink.failed(new RollcallError('ROLLCALL_CLOSED'))
+    tracker.on('diff', onDiff).on('node_up', onUp).on('node_purged', onPurged)
+    tracker.on('error', onError).on('close', onClose)
     this.#detach = () => {
-      tracker.off('diff', onDiff).off('node_up', onUp).off('node_purged', onPurged).off('error', onError)
+      tracker.off('diff', onDiff).off('node_up', onUp).off('node_purged', onPurged)
+      tracker.off('error', onError).off('close', onClose)
     }
     this.#replay()
   }

@@ -6,7 +6,7 @@ import { patchService, toMeta } from './service.ts'
 import type { Instance, ServiceDefinition, ServicePatch } from './types.ts'
 
 /** What a registration needs of its registry. */
-export interface RegistrationHost {
+interface RegistrationHost {
   readonly tracker: Tracker
   /** Of the node, for services that name none. */
   readonly zone: string | undefined

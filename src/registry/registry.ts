@@ -11,8 +11,8 @@ import type { Diff, DownReason, NodeInfo } from '../tracker/types.ts'
 import { checkOption } from '../tracker/check.ts'
 import { argumentError, checkKeys, isRecord } from './check.ts'
 import { Feed } from './feed.ts'
-import { explainInstances, explainInvalid } from './explain.ts'
-import { SERVICE_TOPIC } from './instance.ts'
+import { explainHidden, explainInstances, explainInvalid } from './explain.ts'
+import { readEntry, SERVICE_TOPIC } from './instance.ts'
 import { resolveRegistryBehaviour } from './options.ts'
 import type { RegistryOptions } from './options.ts'
 import { checkName, FILTER_FIELDS, LOOKUP_FIELDS, readQuery } from './query.ts'
@@ -196,12 +196,20 @@ export class Registry extends Emitter<RegistryEvents> {
     return this.tracker.nodes()
   }
 
-  /** For every visible instance of a name, why `lookup` would or would not return it. Throws as `lookup`. */
+  /**
+   * For every known instance of a name, those of nodes that are down included, why `lookup` would or would not return
+   * it. For diagnosis: costs all entries of the nodes that are down. Throws as `lookup`.
+   */
   explain(name: string, requirement?: string, options?: LookupOptions): readonly Explanation[] {
     const query = readQuery(this.#parts.queries, name, requirement, options)
     const record = this.#index.get(name)
     const known = record === undefined ? [] : explainInstances(query, record, this.#index.nodeName)
-    return [...known, ...explainInvalid(this.tracker.getByKey(SERVICE_TOPIC, name))]
+    const hidden = this.tracker.hidden(SERVICE_TOPIC, name).flatMap((entry) => {
+      const service = readEntry(entry)
+      return typeof service === 'string' ? [] : [this.#index.instanceOf(service)]
+    })
+    const invalid = explainInvalid(this.tracker.getByKey(SERVICE_TOPIC, name))
+    return [...known, ...explainHidden(hidden), ...invalid]
   }
 
   /** Leaves the cluster and ends every registration. Idempotent, never rejects. */

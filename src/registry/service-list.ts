@@ -23,7 +23,7 @@ export function serviceList(instances: readonly Instance[]): readonly Instance[]
 }
 
 /** A table in plain text, one line per instance. */
-export function printServices(instances: readonly Instance[]): string {
+function printServices(instances: readonly Instance[]): string {
   if (instances.length === 0) return '(no services)'
   const rows = instances.map(({ name, version, state, node, nodeName, address = '', zone = '' }) => ({
     name,

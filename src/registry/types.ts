@@ -161,6 +161,8 @@ export type ExplainReason =
   | 'older'
   /** It matches, and an instance in the preferred zone does too. */
   | 'zone'
+  /** Its node is not up here: hidden, or not met yet. */
+  | 'down'
   /** Its node published something that is not a service. */
   | 'invalid'
 

@@ -35,6 +35,7 @@ const TRACKER_EVENTS = [
   'rejected',
   'problem',
   'error',
+  'close',
 ] as const satisfies readonly (keyof TrackerEvents)[]
 
 /** Calls back for every event of a registry and its tracker. */

@@ -183,6 +183,16 @@ export class Tracker extends Emitter<TrackerEvents> {
     return this.#replica.getByKey(topic, key)
   }
 
+  /**
+   * Entries under a topic and key of nodes that are not up here: kept, not found by `getByKey`. For diagnosis: costs all
+   * entries of those nodes. Throws as `list`.
+   */
+  hidden(topic: string, key: string): Entry<Json>[] {
+    checkString('topic', topic)
+    checkString('key', key)
+    return this.#replica.hidden(topic, key)
+  }
+
   /** Topics with at least one visible entry, the reserved `$node` among them. */
   topics(): string[] {
     return this.#replica.topics()
@@ -316,6 +326,7 @@ export class Tracker extends Emitter<TrackerEvents> {
     if (goodbye) await this.#within(this.#beater.leave(), this.#options.leaveTimeoutMs)
     this.#syncer.close()
     await this.#options.transport.stop()
+    this.dispatch('close')
   }
 
   async #within(work: Promise<void>, ms: number): Promise<void> {

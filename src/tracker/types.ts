@@ -61,4 +61,6 @@ export interface TrackerEvents {
   problem: [where: string, error: RollcallError]
   /** The node cannot go on (identity conflict). It has closed itself. Thrown as uncaught when nobody listens. */
   error: [error: RollcallError]
+  /** The node has closed, by `close` or by itself. Nothing comes after it. */
+  close: []
 }
