@@ -106,14 +106,20 @@ export class Membership {
   }
 
   /**
-   * Brings an owner up if it may be: it is heard lately, not only by beats that may have been under way when there
-   * was proof of its death, and `held`, what the replica has of it, is all that it claims.
+   * Whether an owner that is not up may be: it is heard lately, not only by beats that may have been under way when
+   * there was proof of its death, and `held`, what the replica has of it, is all that it claims.
    */
-  raise(node: NodeId, held: Head | undefined, now: number): boolean {
+  mayRaise(node: NodeId, held: Head | undefined, now: number): boolean {
     const member = this.#members.get(node)
     if (member === undefined || member.status === 'up' || !member.credible) return false
     if (held?.incarnation !== member.pulse.incarnation || held.version < member.latest) return false
-    if (this.#verdict(member, now) !== 'up') return false
+    return this.#verdict(member, now) === 'up'
+  }
+
+  /** Brings an owner up if it may be. */
+  raise(node: NodeId, held: Head | undefined, now: number): boolean {
+    const member = this.#members.get(node)
+    if (member === undefined || !this.mayRaise(node, held, now)) return false
     this.#set({ ...member, status: 'up', reason: undefined, refusedAt: -Infinity })
     return true
   }

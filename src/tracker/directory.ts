@@ -20,15 +20,15 @@ export class Directory {
     return facts
   }
 
-  /** Makes the node the holder of its addresses. Returns the nodes that held them. */
-  claimAddresses(node: NodeId): NodeId[] {
-    const former: NodeId[] = []
-    for (const address of this.get(node).addresses) {
-      const holder = this.#holders.get(address)
-      if (holder !== undefined && holder !== node) former.push(holder)
-      this.#holders.set(address, node)
-    }
-    return former
+  /** The other nodes that were last shown with an address of this one. */
+  holders(node: NodeId): NodeId[] {
+    const holders = this.get(node).addresses.map((address) => this.#holders.get(address))
+    return holders.filter((holder) => holder !== undefined && holder !== node).map(String)
+  }
+
+  /** Makes the node the holder of its addresses. */
+  claimAddresses(node: NodeId): void {
+    for (const address of this.get(node).addresses) this.#holders.set(address, node)
   }
 
   delete(node: NodeId): void {

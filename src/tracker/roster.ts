@@ -6,6 +6,7 @@ import { NO_HEAD, type Change } from '../core/owner-state.ts'
 import type { Replica } from '../core/replica.ts'
 import type { RollcallErrorCode } from '../errors.ts'
 import type { HeadInfo, Left, Want } from '../wire/sync-message.ts'
+import { Admission } from './admission.ts'
 import { Directory } from './directory.ts'
 import { NODE_TOPIC } from './node-entry.ts'
 import type { ResolvedTrackerOptions } from './options.ts'
@@ -38,7 +39,8 @@ export class Roster {
   readonly #ports: RosterPorts
   readonly #membership: Membership
   readonly #directory = new Directory()
-  readonly #verifying = new Set<NodeId>()
+  readonly #verifying = new Map<NodeId, Promise<void>>()
+  readonly #admission: Admission
   #isolated = false
 
   constructor(options: ResolvedTrackerOptions, replica: Replica<Json>, ports: RosterPorts) {
@@ -46,6 +48,7 @@ export class Roster {
     this.#replica = replica
     this.#ports = ports
     this.#membership = new Membership(options)
+    this.#admission = new Admission(options.clock, (node) => this.#verify(node))
   }
 
   get #selfId(): NodeId {
@@ -184,6 +187,7 @@ export class Roster {
         if (sensed.was.status === 'up') this.#lower(sensed.was, 'replaced')
         this.#replica.forget(owner)
         this.#directory.delete(owner)
+        this.#admission.forget(owner)
         return true
       case 'fresh':
         // Heard after proof of its death: the message may have been under way, or the proof was none.
@@ -215,15 +219,20 @@ export class Roster {
 
   /** Shows an owner that is alive and whose state is whole: one up, with everything it has. */
   #raise(owner: NodeId): void {
-    // One proof is enough: a node that is heard for `downPeriodMs` all the same lives behind an address that means another host there.
     const member = this.#membership.get(owner)
     if (member === undefined || member.status === 'up') return
-    if (member.refusedAt === -Infinity && this.#isAtOurAddress(owner))
+    // One proof is enough: who is heard for `downPeriodMs` all the same lives behind an address that means another host there.
+    if (member.refusedAt === -Infinity && this.#isAtOurAddress(owner)) {
       this.#membership.replace(owner, this.#now)
-    if (!this.#membership.raise(owner, this.#replica.head(owner), this.#now)) {
-      return
     }
-    this.#claimAddresses(owner)
+    const held = this.#replica.head(owner)
+    if (!this.#membership.mayRaise(owner, held, this.#now)) return
+    this.#replaceAtAddressesOf(owner)
+    if (!this.#admission.admits(owner, this.#rivalsOf(owner), () => this.#raise(owner))) return
+
+    this.#membership.raise(owner, held, this.#now)
+    this.#admission.forget(owner)
+    this.#directory.claimAddresses(owner)
     const joins = this.#replica.show(owner)
     const info = this.#infoOf(owner)
     if (info !== undefined) this.#ports.report('node_up', info)
@@ -249,17 +258,25 @@ export class Roster {
     const info = this.#info({ ...member, status: 'down', reason })
     this.#replica.forget(member.node)
     this.#directory.delete(member.node)
+    this.#admission.forget(member.node)
     this.#options.transport.forget(member.node)
     if (member.status !== 'joining') this.#ports.report('node_purged', info)
   }
 
   /** C12: two processes cannot listen at one address, so a node there that we are not connected to is gone. */
-  #claimAddresses(owner: NodeId): void {
-    for (const former of this.#directory.claimAddresses(owner)) {
-      const member = this.#membership.get(former)
-      if (member?.status !== 'up' || this.#options.transport.neighbours().includes(former)) continue
-      if (this.#membership.replace(former, this.#now)) this.#lower(member, 'replaced')
+  #replaceAtAddressesOf(owner: NodeId): void {
+    for (const holder of this.#directory.holders(owner)) {
+      const member = this.#membership.get(holder)
+      if (member?.status !== 'up' || this.#options.transport.neighbours().includes(holder)) continue
+      if (this.#membership.replace(holder, this.#now)) this.#lower(member, 'replaced')
     }
+  }
+
+  /** Others that are up and bear its name, or are shown at its address. */
+  #rivalsOf(owner: NodeId): NodeId[] {
+    const named = this.#replica.getByKey(NODE_TOPIC, this.#directory.get(owner).name).map(({ node }) => node)
+    const rivals = new Set([...named, ...this.#directory.holders(owner)])
+    return [...rivals].filter((node) => node !== owner && this.#membership.get(node)?.status === 'up')
   }
 
   /** This node lives there, and has no connection to it: the owner is one that lived there before. */
@@ -270,26 +287,27 @@ export class Roster {
     return this.#directory.get(owner).addresses.some((address) => ours.includes(address))
   }
 
-  /** C40: both are kept. An older one whose process is gone is found out by a dial. */
+  /** C40: both are kept. */
   #checkName(owner: NodeId): void {
-    const { name } = this.#directory.get(owner)
-    for (const { node } of this.#replica.getByKey(NODE_TOPIC, name)) {
-      if (node === owner) continue
-      const older = this.#infoOf(node)
-      const newer = this.#infoOf(owner)
-      if (older === undefined || newer === undefined) continue
-      this.#ports.report('name_conflict', older, newer)
-      if (node !== this.#selfId) void this.#verify(node)
+    const newer = this.#infoOf(owner)
+    for (const { node } of this.#replica.getByKey(NODE_TOPIC, this.#directory.get(owner).name)) {
+      const older = node === owner ? undefined : this.#infoOf(node)
+      if (older !== undefined && newer !== undefined) this.#ports.report('name_conflict', older, newer)
     }
   }
 
-  /** Dials a node about which there is doubt. */
-  async #verify(node: NodeId): Promise<void> {
-    if (this.#verifying.has(node) || this.#isAtOurAddress(node)) return
-    this.#verifying.add(node)
-    const found = await this.#options.transport.probe(node)
-    this.#verifying.delete(node)
-    if (found === 'refused') {
+  /** Dials a node about which there is doubt, once at a time. */
+  #verify(node: NodeId): Promise<void> {
+    const underWay = this.#verifying.get(node)
+    if (underWay !== undefined) return underWay
+    const verifying = this.#probe(node).finally(() => this.#verifying.delete(node))
+    this.#verifying.set(node, verifying)
+    return verifying
+  }
+
+  async #probe(node: NodeId): Promise<void> {
+    if (this.#isAtOurAddress(node)) return
+    if ((await this.#options.transport.probe(node)) === 'refused') {
       this.refuse(node)
       return
     }
@@ -313,7 +331,9 @@ export class Roster {
       const facts = this.#directory.read(entry)
       if (facts === undefined || owner === this.#selfId) continue
       this.#options.transport.learn(owner, facts.addresses)
-      if (this.#replica.isVisible(owner)) this.#claimAddresses(owner)
+      if (!this.#replica.isVisible(owner)) continue
+      this.#replaceAtAddressesOf(owner)
+      this.#directory.claimAddresses(owner)
     }
   }
 

@@ -81,14 +81,12 @@ export class Gossip {
   }
 
   #isPending(): boolean {
-    for (const { rawStream, pushable } of this.#pubsub.streamsOutbound?.values() ?? []) {
-      if (
-        ((pushable?.readableLength ?? 0) > 0 || (rawStream.writeBufferLength ?? 0) > 0) &&
-        isOpen(rawStream, 'writeStatus')
-      )
-        return true
-    }
-    return false
+    const streams = [...(this.#pubsub.streamsOutbound?.values() ?? [])]
+    return streams.some(({ rawStream, pushable }) => {
+      const { writeBufferLength = 0, sendingData } = rawStream
+      const waits = (pushable?.readableLength ?? 0) + writeBufferLength > 0 || Boolean(sendingData)
+      return waits && isOpen(rawStream, 'writeStatus')
+    })
   }
 
   isSubscribed(peer: NodeId): boolean {

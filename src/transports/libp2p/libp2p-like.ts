@@ -85,9 +85,12 @@ export interface GossipMessage {
   readonly data: Uint8Array
 }
 
-/** Our gossip stream to a peer. What waits to be sent lies in `pushable` (14) or in the stream (17). */
+/**
+ * Our gossip stream to a peer. What waits to be sent lies in `pushable` and, in part, in a send that waits for the
+ * peer's window (14), or in the stream's write buffer (17).
+ */
 interface OutboundLike {
-  readonly rawStream: StreamLike & { readonly writeBufferLength?: number }
+  readonly rawStream: StreamLike & { readonly writeBufferLength?: number; readonly sendingData?: unknown }
   readonly pushable?: { readonly readableLength: number }
 }
 

@@ -23,7 +23,7 @@ const SYNC_VERSION = 1
 /** Sync channels at once with one peer, each way. The tracker opens a handful; this leaves room for slow ends. */
 const CHANNELS_PER_PEER = 64
 /** How long `stop` waits for what was published last to leave; on a live connection it takes a few ms. */
-const FLUSH_MS = 50
+const FLUSH_MS = 100
 /** How long leaving a node that lives on may take. */
 const LEAVE_MS = 1_000
 
