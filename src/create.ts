@@ -46,7 +46,7 @@ const REGISTRY_OPTIONS = [...TRACKER_OPTIONS, ...Object.keys(REGISTRY_DEFAULTS),
 /** Parts what makes the network from the rest, and refuses what is neither: an option misspelt would be one ignored. */
 function split<T extends NetworkOptions>(options: T, known: readonly string[]) {
   checkOption(
-    typeof (options as unknown) === 'object' && (options as unknown) !== null,
+    typeof (options as unknown) === 'object' && (options as unknown) !== null && !Array.isArray(options),
     'options',
     options,
     'must be an object',
@@ -66,11 +66,30 @@ function split<T extends NetworkOptions>(options: T, known: readonly string[]) {
     if (isNetwork) network[option] = value
     else rest[option] = value
   }
-  const { maxFrameBytes, maxSyncChunkBytes } = rest
-  // What the node takes, its network must carry, and its envelope with it.
-  if (typeof maxFrameBytes === 'number') network['maxGossipBytes'] ??= maxFrameBytes + ENVELOPE_BYTES
-  if (typeof maxSyncChunkBytes === 'number') network['maxMessageBytes'] ??= maxSyncChunkBytes + ENVELOPE_BYTES
+  for (const [option, carrier] of CARRIERS) makeRoom(network, carrier, option, rest[option])
   return { network: network as Libp2pTransportOptions, rest: rest as Omit<T, keyof NetworkOptions> }
 }
 
+/** What the node sends at most, and what its network carries at most. */
+const CARRIERS = [
+  ['maxFrameBytes', 'maxGossipBytes'],
+  ['maxSyncChunkBytes', 'maxMessageBytes'],
+] as const
+
 const ENVELOPE_BYTES = 4_096
+
+/** What the node takes, its network must carry, and its envelope with it. */
+function makeRoom(
+  network: Record<string, unknown>,
+  carrier: (typeof CARRIERS)[number][1],
+  option: (typeof CARRIERS)[number][0],
+  value: unknown = TRACKER_DEFAULTS[option],
+): void {
+  // What is no size is refused by the tracker, under its own name.
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value <= 0) return
+  const least = value + ENVELOPE_BYTES
+  if (value !== TRACKER_DEFAULTS[option]) network[carrier] ??= least
+  const carried = network[carrier]
+  if (typeof carried !== 'number') return
+  checkOption(carried >= least, carrier, carried, `must be at least ${least}, to carry ${option} (${value})`)
+}

@@ -79,6 +79,15 @@ export class Membership {
     return this.#retired.hasLeft(node, { incarnation })
   }
 
+  /** The life known here that `incarnation` cannot follow: a later one that is down or retired, or one that left. */
+  lifePast(node: NodeId, incarnation: number): number | undefined {
+    if (this.hasLeft(node, incarnation)) return this.#retired.get(node)?.incarnation
+    const member = this.#members.get(node)
+    if (member !== undefined && member.status !== 'down') return undefined
+    const last = (member?.pulse ?? this.#retired.get(node))?.incarnation ?? 0
+    return last > incarnation ? last : undefined
+  }
+
   /** Takes in a sign of life. It alone shows nobody: `raise` does, once the state is here. */
   sense(node: NodeId, sign: Sign, now: number): Sensed {
     const member = this.#members.get(node)

@@ -55,7 +55,8 @@ export class SimulatedNetwork {
   readonly #network: MemoryNetwork
   readonly #links: Links
   readonly #log: EventLog
-  readonly #transports = new Set<MemoryTransport>()
+  /** The present process at each address: of those before it nothing is kept. */
+  readonly #transports = new Map<string, MemoryTransport>()
   readonly #taps = new Set<(passage: Passage) => void>()
   readonly #ends: (() => void)[] = []
   readonly #traffic = {
@@ -83,7 +84,7 @@ export class SimulatedNetwork {
   /** A transport on this network, not started. Give it a node's view of `clock` to be able to stall or kill it. */
   transport(options: MemoryTransportOptions = {}): MemoryTransport {
     const transport = memoryTransport(this.#network, options)
-    this.#transports.add(transport)
+    this.#transports.set(transport.address, transport)
     return transport
   }
 
@@ -233,8 +234,8 @@ export class SimulatedNetwork {
   }
 
   #breakClosed(): void {
-    for (const one of this.#transports) {
-      for (const other of this.#transports) {
+    for (const one of this.#transports.values()) {
+      for (const other of this.#transports.values()) {
         if (one !== other && !this.#links.isOpen(one.address, other.address)) one.sever(other.id)
       }
     }

@@ -15,8 +15,9 @@ export class Beater {
   readonly #writer: Writer<Json>
   readonly #idlePeriods: number
   #beat = 0
-  /** Periods until the next heartbeat is due, and how many it was last time. */
-  #quiet = 0
+  /** When the next heartbeat is due. By the clock: after a stall fewer ticks came than periods passed. */
+  #dueAt = -Infinity
+  /** Periods between the last two heartbeats. */
   #pace = 1
   #flushTimer: Timer | undefined
   #flushedAt = -Infinity
@@ -44,10 +45,12 @@ export class Beater {
       this.#flush()
       return
     }
-    this.#quiet--
-    if (this.#quiet > 0) return
+    const { clock, broadcastPeriodMs } = this.#options
+    const now = clock.now()
+    if (now < this.#dueAt) return
     this.#pace = Math.min(2 * this.#pace, this.#idlePeriods)
-    this.#quiet = this.#pace
+    // Half a period early, so that the tick it is meant for is not passed over for coming a little soon.
+    this.#dueAt = now + (this.#pace - 0.5) * broadcastPeriodMs
     void this.#publish(this.#writer.take(), false)
   }
 
@@ -84,7 +87,7 @@ export class Beater {
   #flush(): void {
     this.#flushedAt = this.#options.clock.now()
     this.#pace = 1
-    this.#quiet = 1
+    this.#dueAt = this.#flushedAt
     void this.#publish(this.#writer.take(), false)
   }
 

@@ -12,6 +12,9 @@ import { NODE_TOPIC } from './node-entry.ts'
 import type { ResolvedTrackerOptions } from './options.ts'
 import type { NodeInfo, TrackerEvents } from './types.ts'
 
+/** Nodes that fell silent and were purged of which the addresses are still tried: enough to meet again after a split. */
+const MAX_LOST = 32
+
 /** Tells listeners of a fact, after the state has changed. */
 export type Report = <Event extends keyof TrackerEvents>(
   event: Event,
@@ -41,6 +44,8 @@ export class Roster {
   readonly #directory = new Directory()
   readonly #verifying = new Map<NodeId, Promise<void>>()
   readonly #admission: Admission
+  /** Purged for their silence, oldest first. The transport goes on dialling them (C28). */
+  readonly #lost = new Set<NodeId>()
   #isolated = false
 
   constructor(options: ResolvedTrackerOptions, replica: Replica<Json>, ports: RosterPorts) {
@@ -106,13 +111,16 @@ export class Roster {
         if (incarnation > this.#headOf(owner).incarnation) this.#ports.metSelf(incarnation)
         continue
       }
-      if (this.#membership.hasLeft(owner, incarnation)) {
-        left.push({ owner, incarnation })
+      const direct = owner === peer
+      const past = this.#membership.lifePast(owner, incarnation)
+      // Also to a node whose clock was set back: told the life that it comes after, it goes on in a later one.
+      if (past !== undefined && (direct || this.#membership.hasLeft(owner, incarnation))) {
+        left.push({ owner, incarnation: past })
         continue
       }
-      const sign = { incarnation, beat, promiseMs, heardAt: this.#now - silentMs, direct: owner === peer }
+      const sign = { incarnation, beat, promiseMs, heardAt: this.#now - silentMs, direct }
       if (!this.#sense(owner, sign)) continue
-      if (owner === peer) this.#membership.claim(owner, incarnation, version)
+      if (direct) this.#membership.claim(owner, incarnation, version)
       const held = this.#headOf(owner)
       // What is known to be behind is shown once it has come, so that nobody sees again what is removed by then.
       if (held.incarnation !== incarnation || held.version < version) wants.push({ owner, ...held })
@@ -146,7 +154,8 @@ export class Roster {
   /** A dial to the node was refused: it is dead. */
   refuse(node: NodeId): void {
     const member = this.#membership.get(node)
-    if (member !== undefined && this.#membership.refuse(node, this.#now)) this.#lower(member, 'refused')
+    if (member === undefined) this.#giveUp(node)
+    else if (this.#membership.refuse(node, this.#now)) this.#lower(member, 'refused')
   }
 
   /** Judges every silence. `lateMs`: how much of it was this node's own stall. */
@@ -194,6 +203,8 @@ export class Roster {
         if (this.#membership.get(owner)?.credible === false) void this.#verify(owner)
         return true
       case 'new':
+        this.#lost.delete(owner)
+        return true
       case 'same':
         return true
     }
@@ -249,7 +260,10 @@ export class Roster {
 
   #leave(owner: NodeId, incarnation: number): void {
     const member = this.#membership.leave(owner, incarnation)
-    if (member === undefined) return
+    if (member === undefined) {
+      this.#giveUp(owner)
+      return
+    }
     if (member.status === 'up') this.#lower(member, 'left')
     this.#forget(member, 'left')
   }
@@ -259,8 +273,23 @@ export class Roster {
     this.#replica.forget(member.node)
     this.#directory.delete(member.node)
     this.#admission.forget(member.node)
-    this.#options.transport.forget(member.node)
+    if (reason === 'silent') this.#lose(member.node)
+    else this.#options.transport.forget(member.node)
     if (member.status !== 'joining') this.#ports.report('node_purged', info)
+  }
+
+  /** C28: the silence may be a split, and where no seed lives these are the only way back when it ends. */
+  #lose(node: NodeId): void {
+    this.#lost.add(node)
+    for (const oldest of this.#lost) {
+      if (this.#lost.size <= MAX_LOST) return
+      this.#giveUp(oldest)
+    }
+  }
+
+  /** Found dead, or too many: it is dialled no more. */
+  #giveUp(node: NodeId): void {
+    if (this.#lost.delete(node)) this.#options.transport.forget(node)
   }
 
   /** C12: two processes cannot listen at one address, so a node there that we are not connected to is gone. */

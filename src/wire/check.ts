@@ -30,7 +30,11 @@ function decodeUtf8(bytes: Uint8Array): string {
 export function decodeBytes<T>(bytes: Uint8Array, maxBytes: number, decode: (reader: BinaryReader) => T): T {
   if (bytes.length > maxBytes) throw aboveLimit(`${bytes.length} bytes, the limit is ${maxBytes}`)
   try {
-    return decode(new BinaryReader(bytes, decodeUtf8))
+    const reader = new BinaryReader(bytes, decodeUtf8)
+    const message = decode(reader)
+    // At a tag that can only end a group the generated code takes the message for complete.
+    if (reader.pos !== reader.len) throw new Error(`the message ends at byte ${reader.pos} of ${reader.len}`)
+    return message
   } catch (error) {
     throw invalid('not a message of this protocol', error)
   }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { Monitor } from '../../src/tracker/monitor.ts'
 import type { Channel } from '../../src/tracker/ports.ts'
-import { cluster, expectSame, from, SimNode } from '../../src/testing/index.ts'
-import type { RecordedEvent } from '../../src/testing/index.ts'
+import { cluster, expectSame, from } from '../../src/testing/index.ts'
+import type { RecordedEvent, SimNode } from '../../src/testing/index.ts'
 import { decodeBeat } from '../../src/wire/gossip.ts'
 import { WIRE_LIMITS } from '../../src/wire/limits.ts'
 import { encodeSyncMessage } from '../../src/wire/sync-message.ts'
@@ -19,7 +19,8 @@ const reasons = (events: readonly RecordedEvent<'service_down'>[]): string[] =>
 
 describe('C6: leave, down and purge of one incarnation', () => {
   const steps: Record<string, (node: Observer) => Promise<void> | void> = {
-    leave: ({ transport }) => void transport.events.gossip('b', 'c', heartbeatOf('b', { beat: 2, left: true })),
+    leave: ({ transport }) =>
+      void transport.events.gossip('b', 'c', heartbeatOf('b', { beat: 2, left: true })),
     down: ({ transport }) => transport.events.refused('b'),
     purge: ({ clock }) => clock.advance(PURGE.permdownPeriodMs + 2 * PERIOD_MS),
   }
@@ -49,26 +50,35 @@ describe('C6: leave, down and purge of one incarnation', () => {
 
   test.each([
     ['leaves, and is gone', async (b: SimNode) => b.net.settle(b.close())],
-    ['leaves while cut off', async (b: SimNode) => {
-      b.net.isolate(b)
-      await b.net.settle(b.close())
-      await b.net.run(PERIOD_MS)
-      b.net.heal()
-    }],
-    ['is down, comes back and leaves', async (b: SimNode) => {
-      b.net.isolate(b)
-      await b.net.run(2 * PURGE.downPeriodMs)
-      b.net.heal()
-      await b.net.run(3 * PERIOD_MS)
-      await b.net.settle(b.close())
-    }],
-    ['is purged, and then leaves', async (b: SimNode) => {
-      b.net.isolate(b)
-      await b.net.run(2 * PURGE.permdownPeriodMs)
-      await b.net.settle(b.close())
-      b.net.heal()
-    }],
-    ['crashes', async (b: SimNode) => Promise.resolve(b.crash())],
+    [
+      'leaves while cut off',
+      async (b: SimNode) => {
+        b.net.isolate(b)
+        await b.net.settle(b.close())
+        await b.net.run(PERIOD_MS)
+        b.net.heal()
+      },
+    ],
+    [
+      'is down, comes back and leaves',
+      async (b: SimNode) => {
+        b.net.isolate(b)
+        await b.net.run(2 * PURGE.downPeriodMs)
+        b.net.heal()
+        await b.net.run(3 * PERIOD_MS)
+        await b.net.settle(b.close())
+      },
+    ],
+    [
+      'is purged, and then leaves',
+      async (b: SimNode) => {
+        b.net.isolate(b)
+        await b.net.run(2 * PURGE.permdownPeriodMs)
+        await b.net.settle(b.close())
+        b.net.heal()
+      },
+    ],
+    ['crashes', async (b: SimNode) => crash(b)],
   ])('a whole node %s: as many downs as ups, each once', async (_, end) => {
     await onSeeds(4, ROUGH, async (net) => {
       const [a, b, c] = (await cluster(3, { net, ...PURGE })) as Three
@@ -89,6 +99,11 @@ describe('C6: leave, down and purge of one incarnation', () => {
   })
 })
 
+function crash(node: SimNode): Promise<void> {
+  node.crash()
+  return Promise.resolve()
+}
+
 /** Every distinct order of these. */
 function ordersOf(steps: readonly string[]): string[][] {
   if (steps.length === 0) return [[]]
@@ -101,16 +116,16 @@ function ordersOf(steps: readonly string[]): string[][] {
 describe('C11: purged, then a third node relays an old frame of it', () => {
   test('it stays gone; only a newer beat of its own brings it back', async () => {
     const node = await observer(PURGE)
-    const { gossip } = node.transport.events
-    gossip('b', 'b', beatOf('b'))
-    gossip('b', 'b', heartbeatOf('b', { beat: 2 }))
+    const { events } = node.transport
+    events.gossip('b', 'b', beatOf('b'))
+    events.gossip('b', 'b', heartbeatOf('b', { beat: 2 }))
     await node.clock.advance(2 * PURGE.permdownPeriodMs)
     node.told.length = 0
-    for (const old of [beatOf('b'), heartbeatOf('b', { beat: 2 })]) gossip('b', 'c', old)
+    for (const old of [beatOf('b'), heartbeatOf('b', { beat: 2 })]) events.gossip('b', 'c', old)
     await node.clock.advance(PERIOD_MS)
     expect(node.told).toEqual([])
     expect(node.registry.nodes()).toHaveLength(1)
-    gossip('b', 'c', beatOf('b', { beat: 3 }))
+    events.gossip('b', 'c', beatOf('b', { beat: 3 }))
     expect(node.told).toEqual(['node_up b', 'service_up s'])
     await node.registry.close()
   })
@@ -140,35 +155,38 @@ describe('C11: purged, then a third node relays an old frame of it', () => {
 })
 
 describe('C14: a monitor with five entries is closed while a sixth is being registered', () => {
-  test.each(['period', 'eager'] as const)('%s: all are gone everywhere, a second close is nothing', async (flush) => {
-    await onSeeds(4, ROUGH, async (net) => {
-      const [a, b, c] = (await cluster(3, { net, flush })) as Three
-      const monitor = new Monitor()
-      for (let n = 1; n <= 5; n++) a.registry.register(service(`s${n}`), { monitor })
-      await net.run(4 * PERIOD_MS)
-      for (const node of [b, c]) expect(node.registry.services()).toHaveLength(5)
-      a.registry.on('service_up', ({ instance }) => {
-        if (instance.name === 's6') monitor.close('while it is being registered')
+  test.each(['period', 'eager'] as const)(
+    '%s: all are gone everywhere, a second close is nothing',
+    async (flush) => {
+      await onSeeds(4, ROUGH, async (net) => {
+        const [a, b, c] = (await cluster(3, { net, flush })) as Three
+        const monitor = new Monitor()
+        for (let n = 1; n <= 5; n++) a.registry.register(service(`s${n}`), { monitor })
+        await net.run(4 * PERIOD_MS)
+        for (const node of [b, c]) expect(node.registry.services()).toHaveLength(5)
+        a.registry.on('service_up', ({ instance }) => {
+          if (instance.name === 's6') monitor.close('while it is being registered')
+        })
+        const sixth = a.registry.register(service('s6'), { monitor })
+        expect(a.registry.services()).toHaveLength(0)
+        await net.run(6 * PERIOD_MS)
+        expect(sixth.active).toBe(false)
+        for (const node of [a, b, c]) {
+          expect(node.registry.services()).toHaveLength(0)
+          expectOrderly(node)
+          node.forgetEvents()
+        }
+        const sent = net.traffic.gossip.bytes
+        monitor.close('again')
+        sixth.unregister()
+        expect(codeOf(() => a.registry.register(service('s7'), { monitor }))).toBe('ROLLCALL_MONITOR_CLOSED')
+        expect(net.traffic.gossip.bytes).toBe(sent)
+        await net.run(6 * PERIOD_MS)
+        for (const node of [a, b, c]) expect(told(node)).toEqual([])
+        expectSame(a, b, c)
       })
-      const sixth = a.registry.register(service('s6'), { monitor })
-      expect(a.registry.services()).toHaveLength(0)
-      await net.run(6 * PERIOD_MS)
-      expect(sixth.active).toBe(false)
-      for (const node of [a, b, c]) {
-        expect(node.registry.services()).toHaveLength(0)
-        expectOrderly(node)
-        node.forgetEvents()
-      }
-      const sent = net.traffic.gossip.bytes
-      monitor.close('again')
-      sixth.unregister()
-      expect(codeOf(() => a.registry.register(service('s7'), { monitor }))).toBe('ROLLCALL_MONITOR_CLOSED')
-      expect(net.traffic.gossip.bytes).toBe(sent)
-      await net.run(6 * PERIOD_MS)
-      for (const node of [a, b, c]) expect(told(node)).toEqual([])
-      expectSame(a, b, c)
-    })
-  })
+    },
+  )
 
   test('five that were sent and a sixth that was not go in one batch', async () => {
     await onSeeds(3, {}, async (net) => {
@@ -215,33 +233,36 @@ describe('C15: a leaving node hears its own leave come back', () => {
   test.each([
     ['on a good network', {}],
     ['with loss and repeats', ROUGH],
-  ] as const)('a peer that was away and still counts it in does not bring it back to anyone, %s', async (_, faults) => {
-    await onSeeds(6, faults, async (net) => {
-      const nodes = (await cluster(4, { net })) as Four
-      const [a, b, c, d] = nodes
-      b.registry.register(service('s'))
-      await net.run(4 * PERIOD_MS)
-      net.partition(d, [a, b, c])
-      await net.settle(b.close())
-      await net.run(4 * PERIOD_MS)
-      net.heal()
-      await net.run(20 * PERIOD_MS)
-      for (const node of [a, c, d]) {
-        // Told by a dial that it is dead before it is told that it left, it is remembered until it hears of that.
-        const gone = told(node, b.id)
-        expect(gone.filter((name) => name !== 'node_purged')).toEqual([
-          'node_up',
-          'service_up',
-          'service_down',
-          'node_down',
-        ])
-        if (faults === ROUGH || node === d) continue
-        expect(gone.at(-1)).toBe('node_purged')
-        expect(reasons(node.events('service_down'))).toEqual(['left'])
-      }
-      expectSame(a, c, d)
-    })
-  })
+  ] as const)(
+    'a peer that was away and still counts it in does not bring it back to anyone, %s',
+    async (_, faults) => {
+      await onSeeds(6, faults, async (net) => {
+        const nodes = (await cluster(4, { net })) as Four
+        const [a, b, c, d] = nodes
+        b.registry.register(service('s'))
+        await net.run(4 * PERIOD_MS)
+        net.partition(d, [a, b, c])
+        await net.settle(b.close())
+        await net.run(4 * PERIOD_MS)
+        net.heal()
+        await net.run(20 * PERIOD_MS)
+        for (const node of [a, c, d]) {
+          // Told by a dial that it is dead before it is told that it left, it is remembered until it hears of that.
+          const gone = told(node, b.id)
+          expect(gone.filter((name) => name !== 'node_purged')).toEqual([
+            'node_up',
+            'service_up',
+            'service_down',
+            'node_down',
+          ])
+          if (faults === ROUGH || node === d) continue
+          expect(gone.at(-1)).toBe('node_purged')
+          expect(reasons(node.events('service_down'))).toEqual(['left'])
+        }
+        expectSame(a, c, d)
+      })
+    },
+  )
 
   test('its next life is up, whatever its wall clock says and however late its old leave is repeated', async () => {
     for (const jumpMs of [0, -3_600_000]) {

@@ -1,7 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { cluster, expectSame, from, haveMet, SimNode, simAddress } from '../../src/testing/index.ts'
 import type { SimulatedNetwork } from '../../src/testing/index.ts'
-import { expectOrderly, instanceOf, metadataAt, onSeeds, PERIOD_MS, ROUGH, service, told } from './scenario.ts'
+import {
+  expectOrderly,
+  instanceOf,
+  metadataAt,
+  onSeeds,
+  PERIOD_MS,
+  ROUGH,
+  service,
+  told,
+} from './scenario.ts'
 import type { Five, Three } from './scenario.ts'
 
 describe('C9: nodes that join one by one, milliseconds apart, each with S', () => {
@@ -59,7 +68,7 @@ describe('C12: same address within one period', () => {
         }
         const random = net.random.fork('C12')
         b.crash()
-        await net.run(random.between(...pauseMs))
+        await net.run(random.between(pauseMs[0], pauseMs[1]))
         await b.restart({ sameIdentity })
         b.registry.register(service('s', { life: 2 }))
         const startedAt = net.clock.now()
@@ -84,6 +93,38 @@ describe('C12: same address within one period', () => {
         expect(overlaps).toEqual([1, 1])
       })
     }
+  })
+
+  test('a new identity, while the connection of the old one is not known to be dead: the same order', async () => {
+    await onSeeds(8, {}, async (net) => {
+      const nodes = (await cluster(3, { net })) as Three
+      const [a, b, c] = nodes
+      b.registry.register(service('s', { life: 1 }))
+      await net.run(8 * PERIOD_MS)
+      const overlaps: number[] = []
+      for (const node of [a, c]) {
+        node.forgetEvents()
+        node.registry.on('service_up', () => overlaps.push(node.registry.lookupAll('s').length))
+      }
+      // What tells a and c of the end of their connections is under way for longer than a new one takes.
+      net.setFaults(b, [a, c], { delayMs: [800, 800] })
+      b.crash()
+      net.setFaults(b, [a, c], { delayMs: [1, 5] })
+      await b.restart({ sameIdentity: false })
+      b.registry.register(service('s', { life: 2 }))
+      await net.run(2 * PERIOD_MS)
+      for (const node of [a, c]) {
+        const [old, next] = b.ids as [string, string]
+        expect(told(node, old)).toEqual(['service_down', 'node_down'])
+        expect(told(node, next)).toEqual(['node_up', 'service_up'])
+        expect(told(node).filter((name) => name.startsWith('service'))).toEqual([
+          'service_down',
+          'service_up',
+        ])
+        expect(metadataAt(node, 's')).toEqual([{ life: 2 }])
+      }
+      expect(overlaps).toEqual([1, 1])
+    })
   })
 })
 

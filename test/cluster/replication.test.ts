@@ -126,34 +126,37 @@ describe('C2: no ghosts of a former life', () => {
   test.each([
     ['quick restarts', [0, 2 * PERIOD_MS], 1_500],
     ['restarts around the down period', [0, 12_000], 30_000],
-  ] as const)('%s: only the last life is left, and none comes up after its down', async (_, pauseMs, syncPeriodMs) => {
-    await onSeeds(8, { loss: 0.2, delayMs: [1, 50], repeat: 0.1, reorder: 0.1 }, async (net) => {
-      const nodes = (await cluster(5, { net, syncPeriodMs, downPeriodMs: 6_000 })) as Five
-      const d = nodes[3]
-      const others = nodes.filter((node) => node !== d)
-      const random = net.random.fork('C2')
-      d.registry.register(service('s', { life: 0 }))
-      await net.run(PERIOD_MS)
-      for (let life = 1; life <= 20; life++) {
-        d.crash()
-        await net.run(random.between(...pauseMs))
-        await d.restart()
-        d.registry.register(service('s', { life }))
-        await net.run(random.between(...pauseMs))
-      }
-      await net.run(20 * PERIOD_MS)
-      expectSame(...nodes)
-      for (const node of others) {
-        expect(metadataAt(node, 's')).toEqual([{ life: 20 }])
-        const known = node.tracker.nodes().filter(({ id }) => d.ids.includes(id))
-        expect(known.map(({ incarnation, status }) => [incarnation, status])).toEqual([
-          [d.tracker.nodes()[0]?.incarnation, 'up'],
-        ])
-        expectOrderly(node)
-        expectNoReturn(node, d)
-      }
-    })
-  })
+  ] as const)(
+    '%s: only the last life is left, and none comes up after its down',
+    async (_, pauseMs, syncPeriodMs) => {
+      await onSeeds(8, { loss: 0.2, delayMs: [1, 50], repeat: 0.1, reorder: 0.1 }, async (net) => {
+        const nodes = (await cluster(5, { net, syncPeriodMs, downPeriodMs: 6_000 })) as Five
+        const d = nodes[3]
+        const others = nodes.filter((node) => node !== d)
+        const random = net.random.fork('C2')
+        d.registry.register(service('s', { life: 0 }))
+        await net.run(PERIOD_MS)
+        for (let life = 1; life <= 20; life++) {
+          d.crash()
+          await net.run(random.between(pauseMs[0], pauseMs[1]))
+          await d.restart()
+          d.registry.register(service('s', { life }))
+          await net.run(random.between(pauseMs[0], pauseMs[1]))
+        }
+        await net.run(20 * PERIOD_MS)
+        expectSame(...nodes)
+        for (const node of others) {
+          expect(metadataAt(node, 's')).toEqual([{ life: 20 }])
+          const known = node.tracker.nodes().filter(({ id }) => d.ids.includes(id))
+          expect(known.map(({ incarnation, status }) => [incarnation, status])).toEqual([
+            [d.tracker.nodes()[0]?.incarnation, 'up'],
+          ])
+          expectOrderly(node)
+          expectNoReturn(node, d)
+        }
+      })
+    },
+  )
 })
 
 /** No life of `owner` comes up once it went down and a later one was seen. */
@@ -171,9 +174,13 @@ function expectNoReturn(node: SimNode, owner: SimNode): void {
 }
 
 describe('C3: no sync is endless', () => {
-  const endings: Record<string, (net: SimulatedNetwork, b: SimNode) => Promise<void>> = {
-    'is killed': async (_, b) => Promise.resolve(b.crash()),
-    'is cut off': async (net, b) => Promise.resolve(net.isolate(b)),
+  const endings: Record<string, (net: SimulatedNetwork, b: SimNode) => Promise<void> | void> = {
+    'is killed': (_, b) => {
+      b.crash()
+    },
+    'is cut off': (net, b) => {
+      net.isolate(b)
+    },
     leaves: async (net, b) => await net.settle(b.close()),
   }
   test.each(Object.keys(endings))(

@@ -80,7 +80,13 @@ export interface Observer {
 export async function observer(options: Omit<RegistryOptions, 'transport'> = {}): Promise<Observer> {
   const transport = new ScriptedTransport('a')
   const clock = new VirtualClock()
-  const registry = await createRegistry({ name: 'a', transport, clock, random: new SeededRandom(1), ...options })
+  const registry = await createRegistry({
+    name: 'a',
+    transport,
+    clock,
+    random: new SeededRandom(1),
+    ...options,
+  })
   const told: string[] = []
   registry.on('service_up', ({ instance }) => told.push(`service_up ${instance.name}`))
   registry.on('service_down', ({ instance, reason }) => told.push(`service_down ${instance.name} ${reason}`))

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { Run } from './run.ts'
+import { LINGER_MS, Run } from './run.ts'
 
 test('presence: one server sees who comes and goes on all of them', { timeout: 30_000 }, async () => {
   const presence = new Run('presence.ts')
-  const { code } = await presence.end()
+  const { code, lingeredMs } = await presence.end()
   expect(code, presence.lines.join('\n')).toBe(0)
   const { lines } = presence
   // Of two servers, or of one that says two things at once, what comes first is chance; so each part is sorted.
@@ -20,4 +20,6 @@ test('presence: one server sees who comes and goes on all of them', { timeout: 3
     ['kitchen  - ada', 'lobby    - ada'],
     ['lobby    - linus, the server left'],
   ])
+  // C65: nothing keeps a process alive that has closed its nodes.
+  expect(lingeredMs).toBeLessThan(LINGER_MS)
 })

@@ -9,8 +9,14 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /** Nothing here takes as long on a machine at rest; tests run on ones that are not. */
 const DEADLINE_MS = 20_000
 
-/** For what follows at once from something else. */
-const SOON_MS = 2_000
+/** For what follows at once: a process that was starting when its parent died has to have started to notice it. */
+const SOON_MS = 10_000
+
+/**
+ * Longest time from the last line of an example to its end: to close its nodes takes a second at most. A timer that was
+ * forgotten would hold it for ten.
+ */
+export const LINGER_MS = 5_000
 
 /** How a process has ended. */
 export interface End {
@@ -18,6 +24,8 @@ export interface End {
   readonly signal: NodeJS.Signals | null
   /** From its start, ms. */
   readonly afterMs: number
+  /** From its last line, ms. */
+  readonly lingeredMs: number
 }
 
 /**
@@ -29,6 +37,7 @@ export class Run {
   readonly lines: string[] = []
   readonly #child: ChildProcess
   readonly #startedAt = performance.now()
+  #lastLineAt = this.#startedAt
   #end: End | undefined
   #isRead = false
 
@@ -41,10 +50,14 @@ export class Run {
     })
     this.#child = child
     for (const input of [child.stdout, child.stderr]) {
-      createInterface({ input }).on('line', (line) => this.lines.push(line))
+      createInterface({ input }).on('line', (line) => {
+        this.lines.push(line)
+        this.#lastLineAt = performance.now()
+      })
     }
     child.once('exit', (code, signal) => {
-      this.#end = { code, signal, afterMs: performance.now() - this.#startedAt }
+      const now = performance.now()
+      this.#end = { code, signal, afterMs: now - this.#startedAt, lingeredMs: now - this.#lastLineAt }
     })
     child.once('close', () => (this.#isRead = true))
     onTestFinished(() => {

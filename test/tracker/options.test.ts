@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { createTracker as createDefaultTracker, type CreateTrackerOptions } from '../../src/create.ts'
 import { RollcallError } from '../../src/errors.ts'
 import {
   heartbeatPeriods,
@@ -109,11 +110,7 @@ const RULES: Readonly<Record<keyof TrackerOptions, Rules>> = {
   },
   permdownPeriodMs: {
     // O2
-    bad: [
-      ...badPeriods,
-      [30_000, 'must be above downPeriodMs'],
-      [29_999, 'must be above downPeriodMs'],
-    ],
+    bad: [...badPeriods, [30_000, 'must be above downPeriodMs'], [29_999, 'must be above downPeriodMs']],
     good: [[30_001], [MAX_PERIOD_MS]],
   },
   syncPeriodMs: { bad: badPeriods, good: [[0.5], [MAX_PERIOD_MS]] },
@@ -205,7 +202,9 @@ describe('relations', () => {
       code: 'ROLLCALL_INVALID_OPTION',
       message: 'downPeriodMs must be at least 2 broadcastPeriodMs, not 199',
     })
-    expect(faultOf({ broadcastPeriodMs: 15_001 }).message).toMatch(/^downPeriodMs must be at least 2 broadcast/)
+    expect(faultOf({ broadcastPeriodMs: 15_001 }).message).toMatch(
+      /^downPeriodMs must be at least 2 broadcast/,
+    )
     expect(faultOf({ broadcastPeriodMs: 100, downPeriodMs: 200 }).code).toBe('nothing')
   })
 
@@ -216,7 +215,9 @@ describe('relations', () => {
         message: `permdownPeriodMs must be above downPeriodMs, not ${permdownPeriodMs}`,
       })
     }
-    expect(faultOf({ broadcastPeriodMs: 100, downPeriodMs: 400, permdownPeriodMs: 400.1 }).code).toBe('nothing')
+    expect(faultOf({ broadcastPeriodMs: 100, downPeriodMs: 400, permdownPeriodMs: 400.1 }).code).toBe(
+      'nothing',
+    )
   })
 
   test('the largest write fits into one message of a sync', () => {
@@ -254,9 +255,12 @@ describe('O1 (ours): a legal but short downPeriodMs makes a node beat sooner', (
     // A day of silence is the longest promise that peers believe.
     [10, 2_000_000_000, 10_000_000, 8],
     [10, 2_000_000_000, DAY_MS, 1],
-  ])('%d silent periods, down after %d, periods of %d: every %d', (maxSilentPeriods, downPeriodMs, period, n) => {
-    expect(heartbeatPeriods({ maxSilentPeriods, downPeriodMs, broadcastPeriodMs: period })).toBe(n)
-  })
+  ])(
+    '%d silent periods, down after %d, periods of %d: every %d',
+    (maxSilentPeriods, downPeriodMs, period, n) => {
+      expect(heartbeatPeriods({ maxSilentPeriods, downPeriodMs, broadcastPeriodMs: period })).toBe(n)
+    },
+  )
 })
 
 describe('createTracker', () => {
@@ -282,5 +286,67 @@ describe('createTracker', () => {
     transport.start = () => Promise.reject(failure)
     await expect(createTracker({ transport })).rejects.toBe(failure)
     expect(transport.calls).toEqual(['stop'])
+  })
+})
+
+describe('createTracker of the package', () => {
+  const refusal = async (given: Record<string, unknown> | readonly unknown[] | null) => {
+    try {
+      await (await createDefaultTracker(given as CreateTrackerOptions)).close()
+    } catch (error) {
+      if (error instanceof RollcallError) return `${error.code}: ${error.message}`
+      throw error
+    }
+    return 'nothing'
+  }
+
+  test.each<[string, Record<string, unknown> | readonly unknown[] | null, string]>([
+    ['no options', null, 'options must be an object, not null'],
+    ['a list', [], 'options must be an object, not an array'],
+    ['a misspelt option', { broadcastPeriod: 5 }, 'broadcastPeriod is no option, not 5'],
+    [
+      '__proto__ as an own key',
+      JSON.parse('{"__proto__":1}') as Record<string, unknown>,
+      '__proto__ is no option, not 1',
+    ],
+    [
+      'an option of the default network beside a transport',
+      { transport: new StubTransport(), listen: ['/ip4/127.0.0.1/tcp/0'] },
+      'listen must not be given together with transport, not an array',
+    ],
+    [
+      'what is no frame size, under its own name',
+      { maxFrameBytes: NaN },
+      'maxFrameBytes must be a whole number of at least 128, not NaN',
+    ],
+    [
+      'what is far below one, too',
+      { maxFrameBytes: -10_000 },
+      'maxFrameBytes must be a whole number of at least 128, not -10000',
+    ],
+    [
+      'a network that does not carry what the node sends',
+      { maxGossipBytes: 10_000 },
+      'maxGossipBytes must be at least 266240, to carry maxFrameBytes (262144), not 10000',
+    ],
+    [
+      'a network that does not carry what the node is told to send',
+      { maxSyncChunkBytes: 100_000, maxMessageBytes: 100_000 },
+      'maxMessageBytes must be at least 104096, to carry maxSyncChunkBytes (100000), not 100000',
+    ],
+  ])('refuses %s', async (_, given, message) => {
+    expect(await refusal(given)).toBe(`ROLLCALL_INVALID_OPTION: ${message}`)
+  })
+
+  test('takes every option of a tracker, and what is undefined as not given', async () => {
+    const transport = new StubTransport()
+    const given = { ...TRACKER_DEFAULTS, transport, name: 'n', zone: 'z', clock: CLOCK, random: RANDOM }
+    const tracker = await createDefaultTracker({
+      ...given,
+      listen: undefined,
+    } as unknown as CreateTrackerOptions)
+    expect(tracker.name).toBe('n')
+    await tracker.close()
+    expect(transport.calls).toEqual(['start', 'stop'])
   })
 })

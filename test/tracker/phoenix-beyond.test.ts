@@ -2,17 +2,18 @@ import { describe, expect, test } from 'vitest'
 import type { Entry } from '../../src/core/frame.ts'
 import type { Json } from '../../src/core/json.ts'
 import { expectSame, simulate, type SeededRandom, type SimNode } from '../../src/testing/index.ts'
-import { Monitor } from '../../src/tracker/monitor.ts'
+import type { Monitor } from '../../src/tracker/monitor.ts'
 import type { Tracker } from '../../src/tracker/tracker.ts'
 import { encodeBeat } from '../../src/wire/gossip.ts'
 import { WIRE_LIMITS } from '../../src/wire/limits.ts'
-import { changes, countFrames, list, start, started, TOPIC } from './phoenix-cluster.ts'
+import { changes, countFrames, list, open, start, started, TOPIC } from './phoenix-cluster.ts'
 import { PERIODS, Speaker } from './phoenix-roster.ts'
 import { lone } from './stub-transport.ts'
 
 const { broadcastPeriodMs: PERIOD_MS } = PERIODS
 
-const everything = (tracker: Tracker): Entry<Json>[] => tracker.topics().flatMap((topic) => tracker.list(topic))
+const everything = (tracker: Tracker): Entry<Json>[] =>
+  tracker.topics().flatMap((topic) => tracker.list(topic))
 
 const idOf = ({ node, incarnation, ref }: Entry<Json>): string => `${node}/${incarnation}/${ref}`
 
@@ -55,7 +56,7 @@ function churn(node: SimNode, monitors: Monitor[], random: SeededRandom): void {
   const monitor = monitors[Math.floor(random.next() * monitors.length)]
   const action = random.next()
   if (monitor === undefined || action < 0.4) {
-    const next = new Monitor()
+    const next = open()
     node.tracker.track(next, TOPIC, `key ${Math.floor(random.next() * 5)}`, { n: 0 })
     monitors.push(next)
   } else if (action < 0.8) {
@@ -104,31 +105,34 @@ describe('what that suite does not test: events', () => {
       }),
   )
 
-  test.each([1, 2, 3])('a newcomer amid changes: never a version back, nothing twice, all the same in the end (seed %d)', (seed) =>
-    simulate({ seed }, async (net) => {
-      const [primary, node1] = await started(net, 2, { flush: 'eager' })
-      const random = net.random.fork('churn')
-      const monitors: Monitor[] = []
-      const step = async () => {
-        churn(node1, monitors, random)
-        await net.run(3)
-      }
-      for (let count = 0; count < 100; count++) await step()
-      const node2 = await start(net, 'node2', { flush: 'eager' })
-      const follower = new Follower(node2.tracker)
-      for (let count = 0; count < 300; count++) await step()
-      follower.check()
-      await net.run(20 * PERIOD_MS)
-      expectSame(primary, node1, node2)
-      expect(node2.events('node_down')).toEqual([])
-    }),
+  test.each([1, 2, 3])(
+    'a newcomer amid changes: never a version back, nothing twice, all the same in the end (seed %d)',
+    (seed) =>
+      simulate({ seed }, async (net) => {
+        const [primary, node1] = await started(net, 2, { flush: 'eager' })
+        const random = net.random.fork('churn')
+        const monitors: Monitor[] = []
+        const step = async () => {
+          churn(node1, monitors, random)
+          await net.run(3)
+        }
+        for (let count = 0; count < 100; count++) await step()
+        const node2 = await start(net, 'node2', { flush: 'eager' })
+        const follower = new Follower(node2.tracker)
+        for (let count = 0; count < 300; count++) await step()
+        follower.check()
+        await net.run(20 * PERIOD_MS)
+        expectSame(primary, node1, node2)
+        expect(node2.events('node_down')).toEqual([])
+      }),
   )
 })
 
 describe('what that suite does not test: transfers', () => {
   const many = (node: SimNode, count: number, meta: Json) => {
-    const monitor = new Monitor()
-    for (let index = 0; index < count; index++) node.tracker.track(monitor, TOPIC, `${node.name} ${index}`, meta)
+    const monitor = open()
+    for (let index = 0; index < count; index++)
+      node.tracker.track(monitor, TOPIC, `${node.name} ${index}`, meta)
   }
 
   test('a newcomer has all that three nodes have within a second, and nobody sees a passing down', () =>
@@ -164,6 +168,27 @@ describe('what that suite does not test: transfers', () => {
       expect(largest.gossip).toBeLessThan(1_000)
       expectSame(primary, node1)
     }))
+
+  test('of a frame that is too big for gossip the head is told at once, so that others ask for it', async () => {
+    const { tracker, transport, clock } = await lone({ ...PERIODS, maxFrameBytes: 128 })
+    const monitor = open()
+    await clock.advance(1_000)
+    const { length } = transport.beats
+    tracker.track(monitor, TOPIC, 'big', 'x'.repeat(200))
+    tracker.track(monitor, TOPIC, 'small', 'x')
+    await clock.advance(PERIOD_MS)
+    expect(transport.beats.slice(length)).toMatchObject([
+      { beat: length + 1, from: tracker.getByKey(TOPIC, 'small')[0]?.version, to: 3, writes: [] },
+    ])
+    tracker.update(monitor, TOPIC, 'small', 'y')
+    await clock.advance(PERIOD_MS)
+    expect(transport.beats.at(-1)).toMatchObject({
+      beat: length + 2,
+      from: 3,
+      to: 4,
+      writes: [{ meta: 'y' }],
+    })
+  })
 
   test('lives come and go: nothing of them stays, and after the purge nothing is synced', () =>
     simulate({ seed: 13 }, async (net) => {
@@ -202,16 +227,32 @@ describe('what that suite does not test: hostile messages', () => {
 
   test.each<[string, () => Uint8Array, string, boolean]>([
     ['nothing', () => Uint8Array.of(), 'ROLLCALL_MESSAGE_UNKNOWN', true],
-    ['garbage', () => Uint8Array.from({ length: 100 }, (_, index) => (index * 37) % 256), 'ROLLCALL_FRAME_INVALID', false],
+    [
+      'garbage',
+      () => Uint8Array.from({ length: 100 }, (_, index) => (index * 37) % 256),
+      'ROLLCALL_FRAME_INVALID',
+      false,
+    ],
+    [
+      'a beat and more',
+      () => Uint8Array.of(...bytesOf(crowd(1).beat(0)), 0, 1, 2),
+      'ROLLCALL_FRAME_INVALID',
+      false,
+    ],
     ['half a beat', () => bytesOf(crowd(10).beat(0)).subarray(0, 40), 'ROLLCALL_FRAME_INVALID', false],
     ['too many bytes', () => new Uint8Array(WIRE_LIMITS.maxFrameBytes + 1), 'ROLLCALL_FRAME_LIMIT', false],
-    ['a promise without end', () => bytesOf({ ...crowd(1).beat(0), promiseMs: 1e12 }), 'ROLLCALL_FRAME_LIMIT', false],
+    [
+      'a promise without end',
+      () => bytesOf({ ...crowd(1).beat(0), promiseMs: 1e9 }),
+      'ROLLCALL_FRAME_LIMIT',
+      false,
+    ],
     ['a beat that is none', () => bytesOf({ ...crowd(1).beat(0), beat: 0 }), 'ROLLCALL_FRAME_INVALID', false],
     ['a range backwards', () => bytesOf({ ...crowd(1).beat(0), from: 5 }), 'ROLLCALL_FRAME_INVALID', false],
     ['more entries than allowed', () => bytesOf(crowd(12).beat(0)), 'ROLLCALL_FRAME_LIMIT', true],
   ])('%s: reported, counted, and nothing changes', async (_, make, code, passedOn) => {
     const { tracker, transport } = await lone({ maxEntriesPerNode: 10, maxLogWrites: 10 })
-    const mine = new Monitor()
+    const mine = open()
     tracker.track(mine, TOPIC, 'mine', 1)
     const before = everything(tracker)
     const rejected: unknown[] = []
@@ -225,7 +266,7 @@ describe('what that suite does not test: hostile messages', () => {
 
   test('a beat of this node’s own, come back or forged, changes nothing', async () => {
     const { tracker, transport } = await lone()
-    const mine = new Monitor()
+    const mine = open()
     tracker.track(mine, TOPIC, 'mine', 1)
     const before = everything(tracker)
     const twin = new Speaker(tracker.id, Number.MAX_SAFE_INTEGER)

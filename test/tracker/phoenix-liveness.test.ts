@@ -42,7 +42,11 @@ describe('lives', () => {
       random: { next: () => 1 - Number.EPSILON },
     })
     await highest.advance(1)
-    const second = await createTracker({ transport: new StubTransport(), clock: highest, random: { next: () => 0 } })
+    const second = await createTracker({
+      transport: new StubTransport(),
+      clock: highest,
+      random: { next: () => 0 },
+    })
     expect(incarnation(second)).toBeGreaterThan(incarnation(first))
     expect(Number.isSafeInteger(incarnation(second))).toBe(true)
   })

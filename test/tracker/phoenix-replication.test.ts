@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { expectSame, simulate, type SimNode, type SimulatedNetwork } from '../../src/testing/index.ts'
-import { Monitor } from '../../src/tracker/monitor.ts'
-import { changes, countFrames, lifeOf, list, start, started, TOPIC } from './phoenix-cluster.ts'
+import type { Monitor } from '../../src/tracker/monitor.ts'
+import { changes, countFrames, lifeOf, list, open, start, started, TOPIC } from './phoenix-cluster.ts'
 import { PERIODS } from './phoenix-roster.ts'
 import { lone } from './stub-transport.ts'
 
 const { broadcastPeriodMs: PERIOD_MS, downPeriodMs, permdownPeriodMs } = PERIODS
 const SEEDS = [1, 2, 3]
 
-const track = (node: SimNode, key: string, monitor = new Monitor()): Monitor => {
+const track = (node: SimNode, key: string, monitor = open()): Monitor => {
   node.tracker.track(monitor, TOPIC, key, { of: node.name })
   return monitor
 }
@@ -49,26 +49,29 @@ describe('a node that was deaf', () => {
     expect(changes(primary)).toEqual(['+node1'])
   })
 
-  scenario('N3 (ours): fetches what it lacks of each owner once, from whomever, and lists all', async (net) => {
-    const [primary, node1, node2] = await started(net, 3)
-    net.isolate(primary)
-    track(node1, 'node1a')
-    track(node1, 'node1b')
-    track(node2, 'node2')
-    await net.run(2 * downPeriodMs)
-    expect([list(node1), list(node2)]).toEqual([list(node2), ['node1a', 'node1b', 'node2']])
-    expect(list(primary)).toEqual([])
-    const frames = countFrames(net)
-    net.heal()
-    await net.until('the primary lists all', 5_000, () => list(primary).length === 3)
-    await net.run(2_000)
-    expect(frames.filter((frame) => frame.endsWith(` to ${primary.address}`)).sort()).toEqual([
-      `${node1.id} to ${primary.address}`,
-      `${node2.id} to ${primary.address}`,
-    ])
-    expect(changes(primary).sort()).toEqual(['+node1a', '+node1b', '+node2'])
-    expectSame(primary, node1, node2)
-  })
+  scenario(
+    'N3 (ours): fetches what it lacks of each owner once, from whomever, and lists all',
+    async (net) => {
+      const [primary, node1, node2] = await started(net, 3)
+      net.isolate(primary)
+      track(node1, 'node1a')
+      track(node1, 'node1b')
+      track(node2, 'node2')
+      await net.run(2 * downPeriodMs)
+      expect([list(node1), list(node2)]).toEqual([list(node2), ['node1a', 'node1b', 'node2']])
+      expect(list(primary)).toEqual([])
+      const frames = countFrames(net)
+      net.heal()
+      await net.until('the primary lists all', 5_000, () => list(primary).length === 3)
+      await net.run(2_000)
+      expect(frames.filter((frame) => frame.endsWith(` to ${primary.address}`)).sort()).toEqual([
+        `${node1.id} to ${primary.address}`,
+        `${node2.id} to ${primary.address}`,
+      ])
+      expect(changes(primary).sort()).toEqual(['+node1a', '+node1b', '+node2'])
+      expectSame(primary, node1, node2)
+    },
+  )
 
   // Short: the connections outlive it, so the next beat shows the gap. Long: they meet again, and sync at once.
   test.each(SEEDS.flatMap((seed) => [2 * downPeriodMs, 15_000].map((ms) => [ms, seed] as const)))(
@@ -96,27 +99,38 @@ describe('a node that was deaf', () => {
 
 describe('a node that dies', () => {
   for (const sameIdentity of [true, false]) {
-    scenario(`N4: is purged, and starts again without its old entry (same identity: ${sameIdentity})`, async (net) => {
-      const [primary, node1, node2] = await started(net, 3)
-      for (const node of [primary, node1, node2]) track(node, node.name)
-      await net.run(2 * PERIOD_MS)
-      expectSame(primary, node1, node2)
-      const { id, incarnation } = node1.tracker.nodes()[0] ?? {}
-      const diedAt = net.clock.now()
-      node1.crash()
-      await net.until('node1 is purged', 2 * permdownPeriodMs, () => primary.events('node_purged').length === 1)
-      expect(primary.events('node_purged')[0]).toMatchObject({ payload: [{ id, incarnation }] })
-      expect(net.clock.now() - diedAt).toBeGreaterThan(permdownPeriodMs - 2 * PERIOD_MS - PERIOD_MS)
-      await node1.restart({ sameIdentity })
-      track(node1, 'node1')
-      await net.until('all list it', 5_000, () => [primary, node1, node2].every((node) => list(node).length === 3))
-      await net.run(2_000)
-      expectSame(primary, node1, node2)
-      for (const node of [primary, node1, node2]) {
-        const old = node.tracker.list(TOPIC).filter((entry) => entry.incarnation === incarnation)
-        expect(old).toEqual([])
-      }
-    })
+    scenario(
+      `N4: is purged, and starts again without its old entry (same identity: ${sameIdentity})`,
+      async (net) => {
+        const [primary, node1, node2] = await started(net, 3)
+        for (const node of [primary, node1, node2]) track(node, node.name)
+        await net.run(2 * PERIOD_MS)
+        expectSame(primary, node1, node2)
+        const { id, incarnation } = node1.tracker.nodes()[0] ?? {}
+        const diedAt = net.clock.now()
+        node1.crash()
+        await net.until(
+          'node1 is purged',
+          2 * permdownPeriodMs,
+          () => primary.events('node_purged').length === 1,
+        )
+        expect(primary.events('node_purged')[0]).toMatchObject({ payload: [{ id, incarnation }] })
+        expect(net.clock.now() - diedAt).toBeGreaterThan(permdownPeriodMs - 2 * PERIOD_MS - PERIOD_MS)
+        await node1.restart({ sameIdentity })
+        track(node1, 'node1')
+        await net.until('all list it', 5_000, () =>
+          [primary, node1, node2].every((node) => list(node).length === 3),
+        )
+        await net.run(2_000)
+        expectSame(primary, node1, node2)
+        for (const node of [primary, node1, node2]) {
+          const old = node.tracker
+            .list(TOPIC)
+            .filter((entry) => entry.node === id && entry.incarnation === incarnation)
+          expect(old).toEqual([])
+        }
+      },
+    )
   }
 
   scenario('N5: silence hides it and its return shows it, in one and the same life', async (net) => {
@@ -170,29 +184,34 @@ describe('a node that dies', () => {
     expect(changes(primary)).toHaveLength(3)
   })
 
-  scenario('N10 (ours): its entries are hidden and still counted until the purge; there is no dirty list', async (net) => {
-    const [primary, node1] = await started(net, 2)
-    track(primary, 'local')
-    track(node1, 'remote')
-    await net.run(2 * PERIOD_MS)
-    expect(list(primary)).toEqual(['local', 'remote'])
-    node1.crash()
-    await net.run(PERIOD_MS)
-    expect(changes(primary).at(-1)).toBe('-remote (refused)')
-    expect(list(primary)).toEqual(['local'])
-    expect(primary.tracker.getByKey(TOPIC, 'remote')).toEqual([])
-    expect(lifeOf(primary, node1.id)).toMatchObject({ status: 'down', entries: 1 })
-    await net.run(permdownPeriodMs + 2 * PERIOD_MS)
-    expect(lifeOf(primary, node1.id)).toBeUndefined()
-    expect(list(primary)).toEqual(['local'])
-  })
+  scenario(
+    'N10 (ours): its entries are hidden and still counted until the purge; there is no dirty list',
+    async (net) => {
+      const [primary, node1] = await started(net, 2)
+      track(primary, 'local')
+      track(node1, 'remote')
+      await net.run(2 * PERIOD_MS)
+      expect(list(primary)).toEqual(['local', 'remote'])
+      node1.crash()
+      await net.run(PERIOD_MS)
+      expect(changes(primary).at(-1)).toBe('-remote (refused)')
+      expect(list(primary)).toEqual(['local'])
+      expect(primary.tracker.getByKey(TOPIC, 'remote')).toEqual([])
+      expect(lifeOf(primary, node1.id)).toMatchObject({ status: 'down', entries: 1 })
+      await net.run(permdownPeriodMs + 2 * PERIOD_MS)
+      expect(lifeOf(primary, node1.id)).toBeUndefined()
+      expect(list(primary)).toEqual(['local'])
+    },
+  )
 })
 
 scenario('N9: joins and leaves, here and there, are listed and reported where they are seen', async (net) => {
   const [primary, node1] = await started(net, 2)
-  const ref = primary.tracker.track(new Monitor(), TOPIC, 'local1', { name: 'l1' })
+  const ref = primary.tracker.track(open(), TOPIC, 'local1', { name: 'l1' })
   expect(changes(primary)).toEqual(['+local1'])
-  expect(primary.tracker.list(TOPIC)).toMatchObject([{ key: 'local1', ref, meta: { name: 'l1' }, node: primary.id }])
+  expect(primary.tracker.list(TOPIC)).toMatchObject([
+    { key: 'local1', ref, meta: { name: 'l1' }, node: primary.id },
+  ])
   const local2 = track(primary, 'local2')
   expect(list(primary)).toEqual(['local1', 'local2'])
   const remote = track(node1, 'remote')
@@ -212,7 +231,7 @@ scenario('N9: joins and leaves, here and there, are listed and reported where th
 describe('updates', () => {
   scenario('N14 (ours): an update is one update, never leave + join', async (net) => {
     const [primary, node1] = await started(net, 2)
-    const monitor = new Monitor()
+    const monitor = open()
     const ref = primary.tracker.track(monitor, TOPIC, 'me', { name: 'old' })
     await net.run(2 * PERIOD_MS)
     expect(primary.tracker.update(monitor, TOPIC, 'me', { name: 'new' })).toBe(ref)
@@ -230,35 +249,41 @@ describe('updates', () => {
     }
   })
 
-  scenario('N15 (ours): a function is given the old meta, and what it returns is the whole new one', async (net) => {
-    const [primary, node1] = await started(net, 2)
-    const monitor = new Monitor()
-    const ref = primary.tracker.track(monitor, TOPIC, 'me', { name: 'old', age: 1 })
-    const given: unknown[] = []
-    await net.run(2 * PERIOD_MS)
-    primary.tracker.update(monitor, TOPIC, 'me', (meta) => {
-      given.push(meta)
-      return { name: 'new' }
-    })
-    await net.run(2 * PERIOD_MS)
-    expect(given).toEqual([{ name: 'old', age: 1 }])
-    expect(node1.tracker.getByKey(TOPIC, 'me')).toMatchObject([{ ref }])
-    expect(node1.tracker.getByKey(TOPIC, 'me')[0]?.meta).toEqual({ name: 'new' })
-    expect(changes(node1)).toEqual(['+me', '~me'])
-  })
+  scenario(
+    'N15 (ours): a function is given the old meta, and what it returns is the whole new one',
+    async (net) => {
+      const [primary, node1] = await started(net, 2)
+      const monitor = open()
+      const ref = primary.tracker.track(monitor, TOPIC, 'me', { name: 'old', age: 1 })
+      const given: unknown[] = []
+      await net.run(2 * PERIOD_MS)
+      primary.tracker.update(monitor, TOPIC, 'me', (meta) => {
+        given.push(meta)
+        return { name: 'new' }
+      })
+      await net.run(2 * PERIOD_MS)
+      expect(given).toEqual([{ name: 'old', age: 1 }])
+      expect(node1.tracker.getByKey(TOPIC, 'me')).toMatchObject([{ ref }])
+      expect(node1.tracker.getByKey(TOPIC, 'me')[0]?.meta).toEqual({ name: 'new' })
+      expect(changes(node1)).toEqual(['+me', '~me'])
+    },
+  )
 
-  scenario('an update that the others never saw joined is a join to them, an entry they never saw is nothing', async (net) => {
-    const [primary, node1] = await started(net, 2)
-    await net.run(2 * PERIOD_MS)
-    const monitor = new Monitor()
-    primary.tracker.track(monitor, TOPIC, 'me', 1)
-    primary.tracker.update(monitor, TOPIC, 'me', 2)
-    track(primary, 'short').close()
-    await net.run(2 * PERIOD_MS)
-    expect(changes(primary)).toEqual(['+me', '~me', '+short', '-short'])
-    expect(changes(node1)).toEqual(['+me'])
-    expectSame(primary, node1)
-  })
+  scenario(
+    'an update that the others never saw joined is a join to them, an entry they never saw is nothing',
+    async (net) => {
+      const [primary, node1] = await started(net, 2)
+      await net.run(2 * PERIOD_MS)
+      const monitor = open()
+      primary.tracker.track(monitor, TOPIC, 'me', 1)
+      primary.tracker.update(monitor, TOPIC, 'me', 2)
+      track(primary, 'short').close()
+      await net.run(2 * PERIOD_MS)
+      expect(changes(primary)).toEqual(['+me', '~me', '+short', '-short'])
+      expect(changes(node1)).toEqual(['+me'])
+      expectSame(primary, node1)
+    },
+  )
 })
 
 scenario('N18: a close is seen at once, without a down phase, and the node is forgotten', async (net) => {
@@ -289,27 +314,31 @@ scenario('N18 (ours): two that close at the same moment end, and the third forge
   expect(changes(primary).slice(2).sort()).toEqual(['-node1 (left)', '-node2 (left)'])
 })
 
-scenario('N19: a rolling update: the newcomer fetches once, and never hears of the one that is dead', async (net) => {
-  const [primary, node1] = await started(net, 2)
-  track(primary, 'primary')
-  await net.run(2 * PERIOD_MS)
-  const dead = node1.id
-  node1.crash()
-  await net.run(PERIOD_MS)
-  expect(lifeOf(primary, dead)?.status).toBe('down')
-  const frames = countFrames(net)
-  const node2 = await start(net, 'node2')
-  const both = () => [lifeOf(primary, node2.id), lifeOf(node2, primary.id)].every((life) => life?.status === 'up')
-  await net.until('both are up', 2_000, both)
-  await net.run(1_000)
-  expect(frames.filter((frame) => frame.endsWith(` to ${node2.address}`))).toEqual([
-    `${primary.id} to ${node2.address}`,
-  ])
-  expect(lifeOf(primary, dead)?.status).toBe('down')
-  expect(list(node2)).toEqual(['primary'])
-  frames.length = 0
-  await net.run(2_000)
-  expect(frames).toEqual([])
-  expect(primary.events('node_purged')).toMatchObject([{ payload: [{ id: dead }] }])
-  expect(node2.events().filter(({ about }) => about === dead)).toEqual([])
-})
+scenario(
+  'N19: a rolling update: the newcomer fetches once, and never hears of the one that is dead',
+  async (net) => {
+    const [primary, node1] = await started(net, 2)
+    track(primary, 'primary')
+    await net.run(2 * PERIOD_MS)
+    const dead = node1.id
+    node1.crash()
+    await net.run(PERIOD_MS)
+    expect(lifeOf(primary, dead)?.status).toBe('down')
+    const frames = countFrames(net)
+    const node2 = await start(net, 'node2')
+    const both = () =>
+      [lifeOf(primary, node2.id), lifeOf(node2, primary.id)].every((life) => life?.status === 'up')
+    await net.until('both are up', 2_000, both)
+    await net.run(1_000)
+    expect(frames.filter((frame) => frame.endsWith(` to ${node2.address}`))).toEqual([
+      `${primary.id} to ${node2.address}`,
+    ])
+    expect(lifeOf(primary, dead)?.status).toBe('down')
+    expect(list(node2)).toEqual(['primary'])
+    frames.length = 0
+    await net.run(2_000)
+    expect(frames).toEqual([])
+    expect(primary.events('node_purged')).toMatchObject([{ payload: [{ id: dead }] }])
+    expect(node2.events().filter(({ about }) => about === dead)).toEqual([])
+  },
+)

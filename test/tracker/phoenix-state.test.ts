@@ -142,7 +142,9 @@ test('S12: one key twice gives both, another key or topic none', () => {
 test('S13: a topic lists who is up: local ones, then all, then without those that went down', () => {
   const [a, b, c] = meet(new Node('a'), new Node('b'), new Node('c'))
   for (const node of [a, b, c]) {
-    expect([a, b, c].map(({ id }) => node.replica.head(id))).toEqual(Array(3).fill({ incarnation: 1, version: 0 }))
+    expect([a, b, c].map(({ id }) => node.replica.head(id))).toEqual(
+      Array(3).fill({ incarnation: 1, version: 0 }),
+    )
   }
   a.join('a1')
   a.join('a2')
@@ -196,10 +198,15 @@ describe('deltas', () => {
     })
     expect(b.replica.head('a')?.version).toBe(2)
     a.join('alice')
-    const overlapping = { incarnation: 1, from: 1, to: 3, writes: [
-      { kind: 'remove', version: 2, ref: 1 },
-      { kind: 'put', version: 3, ref: 3, topic: 'lobby', key: 'alice', meta: '' },
-    ] } as const satisfies Frame<string>
+    const overlapping = {
+      incarnation: 1,
+      from: 1,
+      to: 3,
+      writes: [
+        { kind: 'remove', version: 2, ref: 1 },
+        { kind: 'put', version: 3, ref: 3, topic: 'lobby', key: 'alice', meta: '' },
+      ],
+    } as const satisfies Frame<string>
     expect(b.replica.receive('a', overlapping)).toMatchObject({
       kind: 'applied',
       change: { joins: [{ key: 'alice', ref: 3 }], leaves: [], updates: [] },
@@ -269,7 +276,12 @@ describe('deltas', () => {
       // Same refs and versions at both owners, as it happens with two that do the same.
       expect(a.join('shared', 'of a')).toBe(b.join('shared', 'of b'))
       arrive(c, a, b)
-      expect(c.replica.getByKey('lobby', 'shared').map(({ meta }) => meta).sort()).toEqual(['of a', 'of b'])
+      expect(
+        c.replica
+          .getByKey('lobby', 'shared')
+          .map(({ meta }) => meta)
+          .sort(),
+      ).toEqual(['of a', 'of b'])
       b.leave('shared')
       expect(c.sync(b)).toEqual({ ...NOTHING, leaves: ['shared'] })
       expect(c.replica.getByKey('lobby', 'shared')).toMatchObject([{ node: 'a', meta: 'of a' }])

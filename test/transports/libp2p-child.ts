@@ -12,4 +12,5 @@ await transport.start({
   problem: () => undefined,
 })
 process.stdout.write(`${JSON.stringify({ id: transport.id, addresses: transport.addresses() })}\n`)
-process.on('SIGTERM', () => void transport.stop())
+// Nothing ends the process but the lack of anything to do.
+process.once('SIGTERM', () => void transport.stop().then(() => process.stdout.write('stopped\n')))

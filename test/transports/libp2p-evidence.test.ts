@@ -66,6 +66,21 @@ describe.each([
   })
 })
 
+test('C65: after stop a process ends by itself', async () => {
+  const seed = await makeLine2()
+  await start(seed)
+  const peer = await child({ join: [...seed.transport.addresses(), '127.0.0.1:1'] })
+  await linked(seed.transport, peer.id)
+  const exited = once(peer.process, 'exit')
+  const said = once(peer.lines, 'line')
+  peer.process.kill('SIGTERM')
+  expect(await said).toEqual(['stopped'])
+  const from = performance.now()
+  expect(await exited).toEqual([0, null])
+  // A timer that libp2p leaves behind would hold it for up to a second.
+  expect(performance.now() - from).toBeLessThan(600)
+})
+
 test('C57: another node at the address of a dead one proves that the old one is gone', async () => {
   const address = await freeAddress()
   const old = await child({ listen: address })

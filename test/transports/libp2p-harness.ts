@@ -1,4 +1,3 @@
-import { generateKeyPair } from '@libp2p/crypto/keys'
 import { generateKeyPair as generateKeyPair3 } from 'crypto3/keys'
 import { gossipsub as gossipsub3, type GossipsubOpts as Gossipsub3Opts } from 'gossipsub3'
 import { identify as identify3 } from 'identify3'
@@ -71,7 +70,7 @@ export async function makeLine3(options: FromLibp2pOptions = {}, key?: Key3): Pr
   return { transport: await fromLibp2p(node, options), node: node as unknown as NodeLike }
 }
 
-export { generateKeyPair, generateKeyPair3 }
+export { generateKeyPair3 }
 
 export function pubsubOf(node: NodeLike): PubsubLike {
   return (node.services as { pubsub: PubsubLike }).pubsub
@@ -99,12 +98,10 @@ export class Recorder implements TransportEvents {
   readonly problems: { readonly where: string; readonly error: RollcallError }[] = []
   readonly channels: { readonly peer: NodeId; readonly channel: Channel }[] = []
   onRefused: () => void = () => undefined
-  onConnected: () => void = () => undefined
-  onGossip: () => void = () => undefined
+  onConnected: (peer: NodeId) => void = () => undefined
 
   gossip(author: NodeId, via: NodeId, message: Uint8Array): boolean {
     this.heard.push({ author, via, text: new TextDecoder().decode(message) })
-    this.onGossip()
     return true
   }
 
@@ -114,7 +111,7 @@ export class Recorder implements TransportEvents {
 
   connected(peer: NodeId): void {
     this.links.push(`+${peer}`)
-    this.onConnected()
+    this.onConnected(peer)
   }
 
   disconnected(peer: NodeId): void {

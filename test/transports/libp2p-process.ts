@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { createInterface } from 'node:readline'
+import { createInterface, type Interface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { NodeId } from '../../src/core/frame.ts'
 import type { Libp2pTransportOptions } from '../../src/transports/libp2p/index.ts'
@@ -9,6 +9,8 @@ export interface ChildNode {
   readonly id: NodeId
   readonly addresses: readonly string[]
   readonly process: ChildProcess
+  /** Lines it says after the first. */
+  readonly lines: Interface
   /** Ends the process for good, whatever state it is in. */
   end(): Promise<void>
 }
@@ -19,12 +21,14 @@ export async function spawnNode(options: Libp2pTransportOptions = {}): Promise<C
   const child = spawn(process.execPath, ['--import', 'tsx', script, JSON.stringify(options)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
+  const lines = createInterface(child.stdout)
+  const [line] = (await once(lines, 'line')) as [string]
   const { id, addresses } = JSON.parse(line) as { id: NodeId; addresses: string[] }
   return {
     id,
     addresses,
     process: child,
+    lines,
     async end() {
       if (child.exitCode !== null || child.signalCode !== null) return
       const exited = once(child, 'exit')

@@ -74,7 +74,7 @@ test('times with a fraction are rounded up, so nobody seems heard later than it 
 
 test('bytes above the limit are refused before they are read', () => {
   expect(codeOf(() => decode(new Uint8Array(WIRE_LIMITS.maxChunkBytes + 1)))).toBe('ROLLCALL_FRAME_LIMIT')
-  expect(codeOf(() => decode(new Uint8Array(WIRE_LIMITS.maxChunkBytes)))).toBe('ROLLCALL_MESSAGE_UNKNOWN')
+  expect(codeOf(() => decode(new Uint8Array(WIRE_LIMITS.maxChunkBytes)))).toBe('ROLLCALL_FRAME_INVALID')
 })
 
 test('C74: an unknown kind is named as such', () => {

@@ -307,10 +307,11 @@ export class Libp2pTransport implements Transport {
     this.#events?.connected(peer)
   }
 
-  /** A brought node may have connections of its own that are no business of ours. */
+  /** A brought node may have connections of its own that are no business of ours; a seed is our business. */
   #stranger(peer: NodeId): void {
-    if (!this.#making.own) return
-    this.#reports.stranger(this.#mesh.nameOf(peer))
-    this.#links.hangUp(peer, 'not a member of the cluster')
+    const where = this.#mesh.nameOf(peer)
+    if (!this.#making.own && where === peer) return
+    this.#reports.stranger(where)
+    if (this.#making.own) this.#links.hangUp(peer, 'not a member of the cluster')
   }
 }

@@ -1,0 +1,83 @@
+import { until } from '../../test/processes/fleet.ts'
+import { expectEqual } from '../services.ts'
+import { newFleet, PATIENCE_MS, startCluster, startWorker, type Worker } from './nodes.ts'
+import { quantile, type Row } from './report.ts'
+
+interface Scale {
+  readonly nodes: number
+  readonly entriesPerNode: number
+  readonly newcomers: number
+  readonly budgetMs: number
+  /** Longest block of anybody's event loop, ms. Not asked for: for orientation only. */
+  readonly blockBudgetMs?: number
+}
+
+/** How long a newcomer takes from its first connection to the full replica, and what that does to event loops. */
+export async function newcomers(scale: Scale): Promise<Row[]> {
+  const { nodes, entriesPerNode, budgetMs, blockBudgetMs } = scale
+  const entries = nodes * entriesPerNode
+  const tracker = { maxEntriesPerNode: Math.max(10_000, entriesPerNode) }
+  const fleet = newFleet()
+  const workers = await startCluster(fleet, nodes, tracker, 'counts')
+  fleet.prepare(1)
+  await Promise.all(workers.map(({ child, name }) => child.ask('registerMany', name, entriesPerNode)))
+  for (const worker of workers) await full(worker, entries - entriesPerNode)
+  for (const { child } of workers) await child.ask('watchLoop')
+
+  const times: number[] = []
+  const blocks = { newcomer: [] as number[], others: [] as number[] }
+  for (let round = 0; round < scale.newcomers; round++) {
+    for (const { child } of workers) {
+      await child.ask('collect')
+      await child.ask('takeBlocks')
+    }
+    const child = fleet.spawn()
+    await child.ask('watchLoop')
+    fleet.prepare(round + 1 < scale.newcomers ? 1 : 0)
+    const join = [workers[0]?.address ?? '']
+    const opening = child.ask('open', { line: 2, name: 'newcomer', join, tracker }, 'counts')
+    const newcomer = { name: 'newcomer', child, ...(await opening) }
+    times.push(await full(newcomer, entries))
+    expectEqual('services of the newcomer', await child.ask('services'), entries)
+    blocks.newcomer.push(longest(await child.ask('takeBlocks')))
+    for (const worker of workers) blocks.others.push(longest(await worker.child.ask('takeBlocks')))
+    await child.ask('close')
+    await child.kill()
+  }
+  await fleet.end()
+  const called = `newcomer to ${nodes} nodes with ${entries.toLocaleString('en')} entries`
+  const blockRow = (who: string, values: readonly number[]): Row => ({
+    what: `… longest block of the event loop of ${who}`,
+    figure: `${quantile(values, 0.5).toFixed(0)} / ${Math.max(...values).toFixed(0)} ms`,
+    ...(blockBudgetMs === undefined
+      ? {}
+      : { budget: `≤ ${blockBudgetMs} ms`, kept: Math.max(...values) <= blockBudgetMs }),
+  })
+  return [
+    {
+      what: `${called}, connected → full (median / max)`,
+      figure: `${quantile(times, 0.5).toFixed(0)} / ${Math.max(...times).toFixed(0)} ms (${times.length})`,
+      budget: `≤ ${budgetMs} ms`,
+      kept: quantile(times, 0.5) <= budgetMs,
+    },
+    blockRow('the newcomer', blocks.newcomer),
+    blockRow('the others', blocks.others),
+  ]
+}
+
+const longest = (blocks: { readonly histogramMs: number; readonly intervalMs: number }): number =>
+  Math.max(blocks.histogramMs, blocks.intervalMs)
+
+/** Waits until a node holds so many services of others. Returns how long that took from its first connection, ms. */
+async function full({ child, name }: Worker, count: number): Promise<number> {
+  let filledAt: number | undefined
+  let connectedAt: number | undefined
+  await until(
+    async () => {
+      ;({ filledAt, connectedAt } = await child.ask('filled', count))
+      return filledAt !== undefined
+    },
+    { what: `${name} holds ${count} services of others`, deadlineMs: PATIENCE_MS },
+  )
+  return (filledAt ?? NaN) - (connectedAt ?? NaN)
+}

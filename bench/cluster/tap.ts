@@ -1,0 +1,54 @@
+import type { Channel, Transport, TransportEvents } from '../../src/tracker/ports.ts'
+import { WIRE_LIMITS } from '../../src/wire/limits.ts'
+import { decodeSyncMessage } from '../../src/wire/sync-message.ts'
+
+/** What a bench wants to know of a transport. */
+export interface TapEvents {
+  connected(): void
+  /** A sync carried a part of a frame, this way or that. */
+  chunk(): void
+}
+
+/** The same transport, overheard. */
+export function tap(inner: Transport, { connected, chunk }: TapEvents): Transport {
+  const note = (message: Uint8Array): void => {
+    if (decodeSyncMessage(message, WIRE_LIMITS).kind === 'chunk') chunk()
+  }
+  const overhear = (channel: Channel): Channel => ({
+    send: (message) => {
+      note(message)
+      return channel.send(message)
+    },
+    messages: (async function* () {
+      for await (const message of channel.messages) {
+        note(message)
+        yield message
+      }
+    })(),
+    close: () => channel.close(),
+    abort: (reason) => channel.abort(reason),
+  })
+  return {
+    id: inner.id,
+    start: (events: TransportEvents) =>
+      inner.start({
+        gossip: (author, via, message) => events.gossip(author, via, message),
+        sync: (peer, channel) => events.sync(peer, overhear(channel)),
+        connected: (peer) => {
+          connected()
+          events.connected(peer)
+        },
+        disconnected: (peer) => events.disconnected(peer),
+        refused: (peer) => events.refused(peer),
+        problem: (where, error) => events.problem(where, error),
+      }),
+    publish: (message) => inner.publish(message),
+    openSync: async (peer, signal) => overhear(await inner.openSync(peer, signal)),
+    neighbours: () => inner.neighbours(),
+    addresses: () => inner.addresses(),
+    learn: (peer, addresses) => inner.learn(peer, addresses),
+    forget: (peer) => inner.forget(peer),
+    probe: (peer) => inner.probe(peer),
+    stop: () => inner.stop(),
+  }
+}
