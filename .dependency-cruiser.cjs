@@ -23,7 +23,7 @@ module.exports = {
       '^src/tracker/ports\\.ts$',
       '^src/tracker/system\\.ts$',
       '^node_modules/',
-      '^(node:)?(fs|net|dns|os|path|crypto|events)(/promises)?$',
+      '^(node:)?(fs|net|dns|os|path|crypto|events|timers)(/promises)?$',
     ]),
     {
       name: 'only-the-libp2p-transport-imports-libp2p',

@@ -13,9 +13,12 @@ export interface NetworkOptions extends Libp2pTransportOptions {
   readonly transport?: Transport
 }
 
-export type CreateTrackerOptions = Omit<TrackerOptions, 'transport'> & NetworkOptions
+/** An option may be given as undefined, as `name: process.env['NAME']` does: it is then one that is not given. */
+type Loose<T> = { readonly [K in keyof T]: T[K] | undefined }
 
-export type CreateRegistryOptions = Omit<RegistryOptions, 'transport'> & NetworkOptions
+export type CreateTrackerOptions = Loose<Omit<TrackerOptions, 'transport'> & NetworkOptions>
+
+export type CreateRegistryOptions = Loose<Omit<RegistryOptions, 'transport'> & NetworkOptions>
 
 /**
  * Starts a registry, by default on a libp2p node of its own. Resolves once it listens; others appear as they are met.
@@ -24,13 +27,13 @@ export type CreateRegistryOptions = Omit<RegistryOptions, 'transport'> & Network
  * `ROLLCALL_START_FAILED`.
  */
 export async function createRegistry(options: CreateRegistryOptions = {}): Promise<Registry> {
-  const { network, rest } = split(options, REGISTRY_OPTIONS)
+  const { network, rest } = split<Omit<RegistryOptions, 'transport'>>(options, REGISTRY_OPTIONS)
   return startRegistry({ ...rest, transport: options.transport ?? (await libp2pTransport(network)) })
 }
 
 /** Starts a tracker without the registry on top: presence under topics of your own. Rejects as `createRegistry`. */
 export async function createTracker(options: CreateTrackerOptions = {}): Promise<Tracker> {
-  const { network, rest } = split(options, TRACKER_OPTIONS)
+  const { network, rest } = split<Omit<TrackerOptions, 'transport'>>(options, TRACKER_OPTIONS)
   return startTracker({ ...rest, transport: options.transport ?? (await libp2pTransport(network)) })
 }
 
@@ -44,7 +47,7 @@ const TRACKER_OPTIONS = [...Object.keys(TRACKER_DEFAULTS), 'transport', 'name', 
 const REGISTRY_OPTIONS = [...TRACKER_OPTIONS, ...Object.keys(REGISTRY_DEFAULTS), 'logger']
 
 /** Parts what makes the network from the rest, and refuses what is neither: an option misspelt would be one ignored. */
-function split<T extends NetworkOptions>(options: T, known: readonly string[]) {
+function split<Rest>(options: Loose<NetworkOptions & Rest>, known: readonly string[]) {
   checkOption(
     typeof (options as unknown) === 'object' && (options as unknown) !== null && !Array.isArray(options),
     'options',
@@ -67,7 +70,7 @@ function split<T extends NetworkOptions>(options: T, known: readonly string[]) {
     else rest[option] = value
   }
   for (const [option, carrier] of CARRIERS) makeRoom(network, carrier, option, rest[option])
-  return { network: network as Libp2pTransportOptions, rest: rest as Omit<T, keyof NetworkOptions> }
+  return { network: network as Libp2pTransportOptions, rest: rest as Rest }
 }
 
 /** What the node sends at most, and what its network carries at most. */

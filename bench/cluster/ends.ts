@@ -8,7 +8,7 @@ const ROUNDS = 25
 
 /** How long after kill -9, and after `close`, a provider is returned by the other four. */
 export async function ends(): Promise<Row[]> {
-  const fleet = newFleet()
+  const fleet = await newFleet()
   const observers = await startCluster(fleet, 4, undefined, 'records')
   fleet.prepare(1)
   const killed: number[] = []

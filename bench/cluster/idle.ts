@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
-import { Fleet, until, type Child } from '../../test/processes/fleet.ts'
+import { until, type Fleet, type Child } from '../../test/processes/fleet.ts'
 import { expectEqual } from '../services.ts'
 import type { BareCommands } from './bare.ts'
 import { newFleet, startCluster } from './nodes.ts'
@@ -24,8 +24,8 @@ type Idler = Pick<Child<{ collect: () => void }>, 'ask' | 'pid'>
 
 /** What an idle node costs, beside a bare libp2p node with an idle topic, at the same time on the same machine. */
 export async function idle(): Promise<Row[]> {
-  const fleet = newFleet()
-  const bareFleet = new Fleet<BareCommands>(new URL('./bare.ts', import.meta.url), ['--expose-gc'])
+  const fleet = await newFleet()
+  const bareFleet = await newFleet<BareCommands>('bare')
   const [workers, bare] = await Promise.all([
     startCluster(fleet, NODES, undefined, 'idle'),
     startBare(bareFleet),

@@ -17,7 +17,7 @@ export async function newcomers(scale: Scale): Promise<Row[]> {
   const { nodes, entriesPerNode, budgetMs, blockBudgetMs } = scale
   const entries = nodes * entriesPerNode
   const tracker = { maxEntriesPerNode: Math.max(10_000, entriesPerNode) }
-  const fleet = newFleet()
+  const fleet = await newFleet()
   const workers = await startCluster(fleet, nodes, tracker, 'counts')
   fleet.prepare(1)
   await Promise.all(workers.map(({ child, name }) => child.ask('registerMany', name, entriesPerNode)))

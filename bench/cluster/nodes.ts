@@ -1,5 +1,11 @@
+import { rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { bundle } from '../../test/processes/bundle.ts'
 import { Fleet, until, type Child } from '../../test/processes/fleet.ts'
 import type { Setup } from '../../test/processes/node.ts'
+import type { Commands } from '../../test/processes/served.ts'
 import type { WorkerCommands } from './worker.ts'
 
 export interface Worker {
@@ -14,8 +20,12 @@ export const PATIENCE_MS = 60_000
 
 export type Listens = Parameters<WorkerCommands['open']>[1]
 
-export const newFleet = (): Fleet<WorkerCommands> =>
-  new Fleet(new URL('./worker.ts', import.meta.url), ['--expose-gc'])
+/** Processes of a script beside this one, which is made one file first: they are measured as users run them, without a TypeScript loader. */
+export async function newFleet<C extends Commands = WorkerCommands>(script = 'worker'): Promise<Fleet<C>> {
+  const folder = await mkdtemp(join(tmpdir(), 'rollcall-bench-'))
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  return new Fleet<C>(await bundle(new URL(`./${script}.ts`, import.meta.url), folder), ['--expose-gc'])
+}
 
 export async function startWorker(
   fleet: Fleet<WorkerCommands>,

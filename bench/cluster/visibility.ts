@@ -12,7 +12,7 @@ const APART_MS = 40
 
 /** How long after `register` the others are told, and find it. */
 export async function visibility(flush: 'eager' | 'period'): Promise<Row[]> {
-  const fleet = newFleet()
+  const fleet = await newFleet()
   const workers = await startCluster(fleet, NODES, { flush }, 'records')
   // The mesh of gossipsub grafts on its heartbeat of a second.
   await setTimeout(3_000)

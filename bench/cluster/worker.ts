@@ -53,6 +53,11 @@ function count(): void {
   })
 }
 
+function forgetBlocks(): void {
+  loopDelay.reset()
+  longestGapMs = 0
+}
+
 const services = (entries: readonly { readonly topic: string }[]): number =>
   entries.filter(({ topic }) => topic === SERVICE_TOPIC).length
 
@@ -60,7 +65,11 @@ const commands = {
   async open(setup: Setup, listens: 'records' | 'counts' | 'idle') {
     const node = await openNode({ ...setup, atHand: true }, (made) =>
       tap(made, {
-        connected: () => (firstConnectedAt ??= monotonicNow()),
+        connected: () => {
+          if (firstConnectedAt !== undefined) return
+          firstConnectedAt = monotonicNow()
+          forgetBlocks()
+        },
         chunk: () => chunks++,
       }),
     )
@@ -119,15 +128,13 @@ const commands = {
       longestGapMs = Math.max(longestGapMs, now - last - 5)
       last = now
     }, 5).unref()
-    longestGapMs = 0
-    loopDelay.reset()
+    forgetBlocks()
   },
 
-  /** The longest block of the event loop since the last call, by two probes. */
+  /** The longest block of the event loop since the last call or the first connection, by two probes. */
   takeBlocks() {
     const blocks = { histogramMs: loopDelay.max / 1e6, intervalMs: longestGapMs }
-    loopDelay.reset()
-    longestGapMs = 0
+    forgetBlocks()
     return blocks
   },
 

@@ -64,7 +64,7 @@ export class RegistrationHandle implements AsyncDisposable {
 
   /**
    * Changes some fields in one write: nobody ever sees the instance missing. A function is given the present
-   * definition. Name and version are what the instance is, so they cannot change: register another.
+   * definition. `draining` is told at once, whatever `flush` says. Name and version are what the instance is, so they cannot change: register another.
    *
    * Throws as `defineService`, and `ROLLCALL_NOT_TRACKED` or `ROLLCALL_MONITOR_CLOSED` after the end; then nothing has changed.
    */
@@ -76,6 +76,8 @@ export class RegistrationHandle implements AsyncDisposable {
     )
     host.tracker.update(monitor, SERVICE_TOPIC, definition.name, toMeta(definition, host.zone, since))
     this.#definition = definition
+    // Every call that still comes here is one that the end of the period would have spared.
+    if (definition.state === 'draining') host.tracker.flush()
   }
 
   /** Ends it, everywhere. A second time is nothing. */

@@ -105,6 +105,11 @@ export class Registry extends Emitter<RegistryEvents> {
     return this.#rejected
   }
 
+  /** Where other nodes can join this one. */
+  get addresses(): readonly string[] {
+    return this.tracker.addresses
+  }
+
   /** True from the first call of `close` on, or when the tracker has closed itself. */
   get closed(): boolean {
     return this.#closing !== undefined || this.tracker.closed
@@ -170,11 +175,12 @@ export class Registry extends Emitter<RegistryEvents> {
     return await this.#waiters.wait(name, selector, { signal, timeoutMs })
   }
 
-  /** How to call a function of an instance, as its owner says: what it says of the function, or else of all. */
-  callOptions(instance: Instance, fn: string): CallOptions {
+  /** How to call an instance, as its owner says: what it says of the function (`name/arity`), or else of all. */
+  callOptions(instance: Instance, fn?: string): CallOptions {
+    const { functions, timeoutMs, retry } = instance
+    if (fn === undefined) return { timeoutMs, retry }
     const fault = functionNameFault(fn)
     if (fault !== undefined) throw argumentError('The function', fn, fault)
-    const { functions, timeoutMs, retry } = instance
     return Object.hasOwn(functions, fn) ? (functions[fn] ?? instance) : { timeoutMs, retry }
   }
 

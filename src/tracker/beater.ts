@@ -65,6 +65,11 @@ export class Beater {
     }, waitMs)
   }
 
+  /** Sends what is not sent yet, whatever `flush` says. */
+  flush(): void {
+    if (this.#writer.pending && !this.#over) this.#flush()
+  }
+
   /** A new incarnation begins: its beats count from 1. */
   reborn(): void {
     this.#beat = 0

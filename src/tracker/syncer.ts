@@ -4,7 +4,9 @@ import type { HeadInfo, Want } from '../wire/sync-message.ts'
 import { wireLimits, type ResolvedTrackerOptions } from './options.ts'
 import type { Channel, Timer } from './ports.ts'
 import type { Report, Roster } from './roster.ts'
+import { sleep } from './sleep.ts'
 import { SyncSession, type SyncSource } from './sync-session.ts'
+import { WatchedChannel } from './watched-channel.ts'
 
 /** Longest wait before a gap is pulled, ms: a random part of it keeps all who saw the gap from asking at once. */
 const PULL_DELAY_MS = 50
@@ -31,13 +33,8 @@ interface Gap {
   dueAt: number
 }
 
-/** A sync under way, and when its peer was last heard in it. */
-interface Progress {
-  movedAt: number
-}
-
 interface Fetch {
-  readonly by: Progress
+  readonly by: WatchedChannel
   readonly version: number
   readonly incarnation: number
 }
@@ -57,11 +54,10 @@ export class Syncer {
   readonly #fetching = new Map<NodeId, Fetch>()
   readonly #outgoing = new Set<NodeId>()
   readonly #waiting: (() => void)[] = []
-  readonly #timers = new Set<Timer>()
   readonly #patience = new Map<NodeId, Timer>()
   #incoming = 0
-  #retrying = false
   #pullTimer: Timer | undefined
+  #retryTimer: Timer | undefined
   #nextSyncAt: number
 
   constructor(options: ResolvedTrackerOptions, roster: Roster, report: Report) {
@@ -129,9 +125,8 @@ export class Syncer {
   }
 
   close(): void {
-    this.#abort.abort()
-    this.#pullTimer?.cancel()
-    for (const timer of [...this.#timers, ...this.#patience.values()]) timer.cancel()
+    this.#abort.abort(closing())
+    for (const timer of [this.#pullTimer, this.#retryTimer, ...this.#patience.values()]) timer?.cancel()
     this.#due.clear()
     this.#gaps.clear()
   }
@@ -166,19 +161,19 @@ export class Syncer {
 
   /** Runs one sync to its end, watched for progress. Never rejects. */
   async #run(peer: NodeId, channel: Channel): Promise<void> {
-    if (this.#abort.signal.aborted) {
+    const { signal } = this.#abort
+    if (signal.aborted) {
       channel.abort(closing())
       return
     }
     this.#relax(peer)
-    const progress = { movedAt: this.#now }
-    const watched = this.#watch(channel, progress)
-    const { maxNodes } = this.#options
+    const { clock, syncTimeoutMs, maxNodes } = this.#options
+    const watched = new WatchedChannel(channel, clock, syncTimeoutMs, signal)
+    // Who knows as many nodes as it may tells of itself as well.
     const session = new SyncSession(
-      watched.channel,
-      this.#source(peer, progress),
+      watched,
+      this.#source(peer, watched),
       wireLimits(this.#options),
-      // Who knows as many nodes as it may tells of itself as well.
       maxNodes + 1,
     )
     try {
@@ -187,17 +182,17 @@ export class Syncer {
       this.#failed(peer, error)
     }
     watched.stop()
-    for (const [owner, fetch] of this.#fetching) if (fetch.by === progress) this.#fetching.delete(owner)
+    for (const [owner, fetch] of this.#fetching) if (fetch.by === watched) this.#fetching.delete(owner)
   }
 
   /** The roster as a sync with `peer` sees it. */
-  #source(peer: NodeId, progress: Progress): SyncSource {
+  #source(peer: NodeId, channel: WatchedChannel): SyncSource {
     const roster = this.#roster
     return {
       heads: () => roster.heads(),
       compare: (heads) => {
         const { wants, left } = roster.compare(peer, heads)
-        return { wants: this.#claim(progress, wants, heads), left }
+        return { wants: this.#claim(channel, wants, heads), left }
       },
       meetLeft: (left) => roster.meetLeft(left),
       answer: (want) => roster.answer(want),
@@ -206,12 +201,12 @@ export class Syncer {
         roster.learn(owner, peer, frame)
       },
       unknown: (error) => this.#report('rejected', peer, error.code, error.message),
-      turn: () => new Promise((resolve) => this.#later(resolve, 0)),
+      turn: () => sleep(this.#options.clock, 0, this.#abort.signal),
     }
   }
 
   /** Keeps of the wants those that no other sync that moves is fetching already, at least as new. */
-  #claim(by: Progress, wants: readonly Want[], heads: readonly HeadInfo[]): Want[] {
+  #claim(by: WatchedChannel, wants: readonly Want[], heads: readonly HeadInfo[]): Want[] {
     const offers = new Map(heads.map((head) => [head.owner, head]))
     return wants.filter(({ owner }) => {
       const { incarnation, version } = offers.get(owner) ?? { incarnation: 0, version: 0 }
@@ -232,36 +227,11 @@ export class Syncer {
     const message = error instanceof Error ? error.message : String(error)
     this.#report('problem', peer, new RollcallError('ROLLCALL_SYNC_FAILED', message, { cause: error }))
     // What it was to bring is missing now, and nobody may speak of it for a while: ask someone soon.
-    if (this.#retrying) return
-    this.#retrying = true
-    this.#later(() => {
-      this.#retrying = false
+    this.#retryTimer ??= this.#options.clock.setTimer(() => {
+      this.#retryTimer = undefined
       const other = this.#anyNeighbour()
       if (other !== undefined) this.#begin(other)
     }, this.#options.broadcastPeriodMs)
-  }
-
-  /** Breaks the channel off when neither side has moved for `syncTimeoutMs`. */
-  #watch(channel: Channel, moved: Progress): { readonly channel: Channel; readonly stop: () => void } {
-    const { clock, syncTimeoutMs } = this.#options
-    const expire = (): void => {
-      channel.abort(new RollcallError('ROLLCALL_SYNC_FAILED', `no progress for ${syncTimeoutMs} ms`))
-    }
-    const abort = (): void => channel.abort(closing())
-    let timer = clock.setTimer(expire, syncTimeoutMs)
-    const progress = (): void => {
-      moved.movedAt = clock.now()
-      timer.cancel()
-      timer = clock.setTimer(expire, syncTimeoutMs)
-    }
-    this.#abort.signal.addEventListener('abort', abort)
-    return {
-      channel: withProgress(channel, progress),
-      stop: () => {
-        timer.cancel()
-        this.#abort.signal.removeEventListener('abort', abort)
-      },
-    }
   }
 
   #schedulePull(): void {
@@ -306,32 +276,6 @@ export class Syncer {
     this.#patience.get(peer)?.cancel()
     this.#patience.delete(peer)
   }
-
-  #later(callback: () => void, ms: number): void {
-    const timer = this.#options.clock.setTimer(() => {
-      this.#timers.delete(timer)
-      callback()
-    }, ms)
-    this.#timers.add(timer)
-  }
 }
 
 const closing = (): RollcallError => new RollcallError('ROLLCALL_CLOSED', 'the node is closing')
-
-/** The same channel, telling of every message that went or came. */
-function withProgress(channel: Channel, progress: () => void): Channel {
-  return {
-    send: async (message) => {
-      await channel.send(message)
-      progress()
-    },
-    messages: (async function* () {
-      for await (const message of channel.messages) {
-        progress()
-        yield message
-      }
-    })(),
-    close: () => channel.close(),
-    abort: (reason) => channel.abort(reason),
-  }
-}

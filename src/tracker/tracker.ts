@@ -91,6 +91,11 @@ export class Tracker extends Emitter<TrackerEvents> {
     return this.#options.name
   }
 
+  /** Where other nodes can join this one. */
+  get addresses(): readonly string[] {
+    return this.#options.transport.addresses()
+  }
+
   /** True from the first call of `close` on. */
   get closed(): boolean {
     return this.#state === 'closed'
@@ -165,6 +170,11 @@ export class Tracker extends Emitter<TrackerEvents> {
     if (topic !== undefined) checkName('topic', topic, this.#options.maxKeyBytes)
     if (key !== undefined) checkName('key', key, this.#options.maxKeyBytes)
     this.#remove(this.#ledger.take(monitor, topic, key))
+  }
+
+  /** Sends pending writes now, whatever the option `flush` says: for news that must not wait for the period. */
+  flush(): void {
+    this.#beater.flush()
   }
 
   /**

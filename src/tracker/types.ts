@@ -43,7 +43,7 @@ export interface Diff {
 
 /** Payload by event name. All are past facts, dispatched after the state changed, in the order it changed. */
 export interface TrackerEvents {
-  /** Visible entries changed, local ones included. One event per applied frame, at most one per write batch. */
+  /** Visible entries changed, local ones and those of the topic `$node` included. One event per applied frame, at most one per write batch. */
   diff: [diff: Diff]
   /** A node was heard for the first time, again, or in a new incarnation. Comes before the diff with its entries. */
   node_up: [node: NodeInfo]

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { Monitor } from '../../src/tracker/monitor.ts'
+import type { SimNode } from '../../src/testing/index.ts'
 import {
   cluster,
   expectSame,
   simulate,
-  SimNode,
   type SeededRandom,
   type SimulatedNetwork,
 } from '../../src/testing/index.ts'

@@ -157,7 +157,8 @@ test('C64: listeners that throw, reject, remove themselves or register a service
       registry.once('service_up', () => {
         throw new Error('thrown')
       })
-      registry.once('service_up', () => Promise.reject(new Error('rejected')))
+      const rejects: (event: unknown) => unknown = () => Promise.reject(new Error('rejected'))
+      registry.once('service_up', rejects)
       const removesItself = (): void => {
         calls.push('removes itself')
         registry.off('service_up', removesItself)

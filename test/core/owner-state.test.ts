@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { compareHeads, type Entry } from '../../src/core/frame.ts'
+import { compareHeads, type Entry, type Head } from '../../src/core/frame.ts'
 import { NO_HEAD, OwnerState, type Change } from '../../src/core/owner-state.ts'
 import { asHistory, cut, delivery, entriesAt, live, lives } from './history.ts'
 
@@ -20,7 +20,8 @@ test('J1 J2 J3 J4: what is held is always some moment the owner lived, and never
           expect(asHistory(state.entries)).toEqual(had)
         }
         if (received.kind === 'gap') expect(frame.from).toBeGreaterThan(received.have)
-        if (before && state.head) expect(compareHeads(state.head, before)).toBeGreaterThanOrEqual(0)
+        const after: Head | undefined = state.head
+        if (before && after) expect(compareHeads(after, before)).toBeGreaterThanOrEqual(0)
         if (state.head) expect(asHistory(state.entries)).toEqual(entriesAt(history, state.head))
       }
     }),

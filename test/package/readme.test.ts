@@ -41,8 +41,10 @@ describe('tables', () => {
     ['Of the registry', REGISTRY_DEFAULTS, ['logger']],
   ])('options: %s', (heading, defaults, others) => {
     const rows = tableUnder(heading)
-    const stated = Object.fromEntries(
-      rows.filter(([option]) => !others.includes(option ?? '')).map(([option, value]) => [option, value]),
+    const stated: Record<string, string | undefined> = Object.fromEntries(
+      rows
+        .filter(([option]) => !others.includes(option ?? ''))
+        .map(([option, value]) => [String(option), value]),
     )
     expect(stated).toEqual(
       Object.fromEntries(Object.entries(defaults).map(([option, value]) => [option, printed(value)])),

@@ -344,7 +344,7 @@ describe('createTracker of the package', () => {
     const tracker = await createDefaultTracker({
       ...given,
       listen: undefined,
-    } as unknown as CreateTrackerOptions)
+    })
     expect(tracker.name).toBe('n')
     await tracker.close()
     expect(transport.calls).toEqual(['start', 'stop'])

@@ -1,0 +1,72 @@
+import { RollcallError } from '../errors.ts'
+import type { Channel, Clock } from './ports.ts'
+
+/**
+ * A channel that is broken off when neither side has moved for a while, or when a signal aborts. `stop` ends the watch;
+ * after it, or after the signal, no timer of it is left.
+ */
+export class WatchedChannel implements Channel {
+  readonly messages: AsyncIterable<Uint8Array>
+  readonly #channel: Channel
+  readonly #clock: Clock
+  readonly #timeoutMs: number
+  readonly #unfollow: () => void
+  #timer: { cancel(): void } | undefined
+  /** When a message last went or came, on the clock. */
+  movedAt: number
+
+  constructor(channel: Channel, clock: Clock, timeoutMs: number, signal: AbortSignal) {
+    this.#channel = channel
+    this.#clock = clock
+    this.#timeoutMs = timeoutMs
+    this.movedAt = clock.now()
+    this.messages = this.#receive()
+    const abort = (): void => {
+      this.stop()
+      channel.abort(signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason)))
+    }
+    signal.addEventListener('abort', abort)
+    this.#unfollow = () => signal.removeEventListener('abort', abort)
+    this.#restart()
+  }
+
+  async send(message: Uint8Array): Promise<void> {
+    await this.#channel.send(message)
+    this.#moved()
+  }
+
+  close(): Promise<void> {
+    return this.#channel.close()
+  }
+
+  abort(reason: Error): void {
+    this.#channel.abort(reason)
+  }
+
+  stop(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+    this.#unfollow()
+  }
+
+  async *#receive(): AsyncGenerator<Uint8Array, void> {
+    for await (const message of this.#channel.messages) {
+      this.#moved()
+      yield message
+    }
+  }
+
+  #moved(): void {
+    this.movedAt = this.#clock.now()
+    // A send may resolve after the end of the watch.
+    if (this.#timer === undefined) return
+    this.#timer.cancel()
+    this.#restart()
+  }
+
+  #restart(): void {
+    this.#timer = this.#clock.setTimer(() => {
+      this.abort(new RollcallError('ROLLCALL_SYNC_FAILED', `no progress for ${this.#timeoutMs} ms`))
+    }, this.#timeoutMs)
+  }
+}
