@@ -1,16 +1,15 @@
-import type { Beat, Frame, Head, NodeId } from '../core/frame.ts'
+import type { Frame, Head, NodeId } from '../core/frame.ts'
 import type { Json } from '../core/json.ts'
 import type { Sign } from '../core/liveness.ts'
-import { Membership, type DownReason, type Member } from '../core/membership.ts'
+import type { DownReason, Member, Membership } from '../core/membership.ts'
 import { NO_HEAD, type Change } from '../core/owner-state.ts'
 import type { Replica } from '../core/replica.ts'
 import type { RollcallErrorCode } from '../errors.ts'
-import type { HeadInfo, Left, Want } from '../wire/sync-message.ts'
 import { Admission } from './admission.ts'
-import { Directory } from './directory.ts'
+import type { Directory } from './directory.ts'
 import { NODE_TOPIC } from './node-entry.ts'
 import type { ResolvedTrackerOptions } from './options.ts'
-import type { NodeInfo, TrackerEvents } from './types.ts'
+import type { TrackerEvents } from './types.ts'
 
 /** Nodes that fell silent and were purged of which the addresses are still tried: enough to meet again after a split. */
 const MAX_LOST = 32
@@ -26,33 +25,36 @@ export interface RosterPorts {
   readonly report: Report
   /** The owner's state here is behind what the owner claims; `via` has just shown to know more. */
   readonly behind: (owner: NodeId, via: NodeId) => void
-  /** A peer has met this node's own id in a later life than this one (refute). */
-  readonly metSelf: (incarnation: number) => void
-  /** This node's own pulse. */
-  readonly self: () => { readonly beat: number; readonly promiseMs: number }
 }
 
 /**
- * Who is in the cluster and what each has said, as seen from here: it takes in beats, heads and frames of
- * others, decides with `core`, changes the replica, and reports what readers see change.
+ * Who is shown and who is hidden, as seen from here: it draws the consequences of signs of life, frames, silence and
+ * proof of death, by the decisions of `core`, and reports what readers see change.
  */
 export class Roster {
   readonly #options: ResolvedTrackerOptions
   readonly #replica: Replica<Json>
   readonly #ports: RosterPorts
   readonly #membership: Membership
-  readonly #directory = new Directory()
+  readonly #directory: Directory
   readonly #verifying = new Map<NodeId, Promise<void>>()
   readonly #admission: Admission
   /** Purged for their silence, oldest first. The transport goes on dialling them (C28). */
   readonly #lost = new Set<NodeId>()
   #isolated = false
 
-  constructor(options: ResolvedTrackerOptions, replica: Replica<Json>, ports: RosterPorts) {
+  constructor(
+    options: ResolvedTrackerOptions,
+    replica: Replica<Json>,
+    membership: Membership,
+    directory: Directory,
+    ports: RosterPorts,
+  ) {
     this.#options = options
     this.#replica = replica
+    this.#membership = membership
+    this.#directory = directory
     this.#ports = ports
-    this.#membership = new Membership(options)
     this.#admission = new Admission(options.clock, (node) => this.#verify(node))
   }
 
@@ -62,85 +64,6 @@ export class Roster {
 
   get #now(): number {
     return this.#options.clock.now()
-  }
-
-  /** This node and every node known here, joining ones excluded. */
-  nodes(): NodeInfo[] {
-    const infos = [this.#selfInfo()]
-    for (const member of this.#membership.all())
-      if (member.status !== 'joining') infos.push(this.#info(member))
-    return infos
-  }
-
-  /** Takes in a beat that `owner` signed and `via` delivered. */
-  hear(owner: NodeId, via: NodeId, beat: Beat<Json>): void {
-    if (owner === this.#selfId) return
-    const { incarnation, promiseMs } = beat
-    if (beat.left) {
-      this.#leave(owner, incarnation)
-      return
-    }
-    const sign = { incarnation, beat: beat.beat, promiseMs, heardAt: this.#now, direct: owner === via }
-    if (!this.#sense(owner, sign)) return
-    this.#membership.claim(owner, incarnation, beat.to)
-    this.#join(owner, via, beat)
-  }
-
-  /** Takes in a frame that a peer sent in a sync. The heads that came before it told of its owner's life. */
-  learn(owner: NodeId, via: NodeId, frame: Frame<Json>): void {
-    if (this.#membership.get(owner)?.pulse.incarnation === frame.incarnation) this.#join(owner, via, frame)
-  }
-
-  /** What this node can tell a peer of: itself and every owner that is up here. The dead do not count. */
-  heads(): HeadInfo[] {
-    const heads = [{ owner: this.#selfId, ...this.#headOf(this.#selfId), ...this.#ports.self(), silentMs: 0 }]
-    for (const { node, status, pulse } of this.#membership.all()) {
-      if (status !== 'up') continue
-      const { beat, promiseMs, heardAt } = pulse
-      heads.push({ owner: node, ...this.#headOf(node), beat, promiseMs, silentMs: this.#now - heardAt })
-    }
-    return heads
-  }
-
-  /** Takes in what `peer` can tell of. Returns what is wanted of it, and what it does not know to be over. */
-  compare(peer: NodeId, heads: readonly HeadInfo[]): { readonly wants: Want[]; readonly left: Left[] } {
-    const wants: Want[] = []
-    const left: Left[] = []
-    for (const { owner, incarnation, version, beat, promiseMs, silentMs } of heads) {
-      if (owner === this.#selfId) {
-        if (incarnation > this.#headOf(owner).incarnation) this.#ports.metSelf(incarnation)
-        continue
-      }
-      const direct = owner === peer
-      const past = this.#membership.lifePast(owner, incarnation)
-      // Also to a node whose clock was set back: told the life that it comes after, it goes on in a later one.
-      if (past !== undefined && (direct || this.#membership.hasLeft(owner, incarnation))) {
-        left.push({ owner, incarnation: past })
-        continue
-      }
-      const sign = { incarnation, beat, promiseMs, heardAt: this.#now - silentMs, direct }
-      if (!this.#sense(owner, sign)) continue
-      if (direct) this.#membership.claim(owner, incarnation, version)
-      const held = this.#headOf(owner)
-      // What is known to be behind is shown once it has come, so that nobody sees again what is removed by then.
-      if (held.incarnation !== incarnation || held.version < version) wants.push({ owner, ...held })
-      else this.#raise(owner)
-    }
-    return { wants, left }
-  }
-
-  /** A peer knows that these incarnations left. */
-  meetLeft(left: readonly Left[]): void {
-    for (const { owner, incarnation } of left) {
-      if (owner !== this.#selfId) this.#leave(owner, incarnation)
-      else if (incarnation >= this.#headOf(owner).incarnation) this.#ports.metSelf(incarnation)
-    }
-  }
-
-  /** The frame a peer wants, if its owner is up here; undefined otherwise. */
-  answer({ owner, incarnation, version }: Want): Frame<Json> | undefined {
-    if (owner !== this.#selfId && this.#membership.get(owner)?.status !== 'up') return undefined
-    return this.#replica.state(owner)?.since({ incarnation, version })
   }
 
   /** True while the replica lacks writes that the owner itself has claimed. */
@@ -183,7 +106,7 @@ export class Roster {
   }
 
   /** False when the sign comes from a life that is over, or there is no room: nothing of its sender counts then. */
-  #sense(owner: NodeId, sign: Sign): boolean {
+  sense(owner: NodeId, sign: Sign): boolean {
     const sensed = this.#membership.sense(owner, sign, this.#now)
     switch (sensed.kind) {
       case 'over':
@@ -210,7 +133,8 @@ export class Roster {
     }
   }
 
-  #join(owner: NodeId, via: NodeId, frame: Frame<Json>): void {
+  /** Joins a frame that `via` delivered, and shows its owner if that makes it whole. */
+  join(owner: NodeId, via: NodeId, frame: Frame<Json>): void {
     const size = this.#replica.state(owner)?.sizeAfter(frame) ?? frame.writes.length
     const { maxEntriesPerNode } = this.#options
     // Its `$node` entry is not the application's, so it does not count.
@@ -225,11 +149,11 @@ export class Roster {
       this.#readFacts(owner, received.change)
       if (this.#replica.isVisible(owner)) this.#reportDiff(owner, received.change)
     }
-    this.#raise(owner)
+    this.raise(owner)
   }
 
   /** Shows an owner that is alive and whose state is whole: one up, with everything it has. */
-  #raise(owner: NodeId): void {
+  raise(owner: NodeId): void {
     const member = this.#membership.get(owner)
     if (member === undefined || member.status === 'up') return
     // One proof is enough: who is heard for `downPeriodMs` all the same lives behind an address that means another host there.
@@ -239,13 +163,13 @@ export class Roster {
     const held = this.#replica.head(owner)
     if (!this.#membership.mayRaise(owner, held, this.#now)) return
     this.#replaceAtAddressesOf(owner)
-    if (!this.#admission.admits(owner, this.#rivalsOf(owner), () => this.#raise(owner))) return
+    if (!this.#admission.admits(owner, this.#rivalsOf(owner), () => this.raise(owner))) return
 
     this.#membership.raise(owner, held, this.#now)
     this.#admission.forget(owner)
     this.#directory.claimAddresses(owner)
     const joins = this.#replica.show(owner)
-    const info = this.#infoOf(owner)
+    const info = this.#directory.infoOf(owner)
     if (info !== undefined) this.#ports.report('node_up', info)
     this.#reportDiff(owner, { joins })
     this.#checkName(owner)
@@ -255,10 +179,11 @@ export class Roster {
   #lower(member: Member, reason: DownReason): void {
     const leaves = this.#replica.hide(member.node)
     this.#reportDiff(member.node, { leaves, reason })
-    this.#ports.report('node_down', this.#info({ ...member, status: 'down', reason }), reason)
+    this.#ports.report('node_down', this.#directory.info({ ...member, status: 'down', reason }), reason)
   }
 
-  #leave(owner: NodeId, incarnation: number): void {
+  /** The owner has said goodbye. */
+  leave(owner: NodeId, incarnation: number): void {
     const member = this.#membership.leave(owner, incarnation)
     if (member === undefined) {
       this.#giveUp(owner)
@@ -269,7 +194,7 @@ export class Roster {
   }
 
   #forget(member: Member, reason: DownReason): void {
-    const info = this.#info({ ...member, status: 'down', reason })
+    const info = this.#directory.info({ ...member, status: 'down', reason })
     this.#replica.forget(member.node)
     this.#directory.delete(member.node)
     this.#admission.forget(member.node)
@@ -318,9 +243,9 @@ export class Roster {
 
   /** C40: both are kept. */
   #checkName(owner: NodeId): void {
-    const newer = this.#infoOf(owner)
+    const newer = this.#directory.infoOf(owner)
     for (const { node } of this.#replica.getByKey(NODE_TOPIC, this.#directory.get(owner).name)) {
-      const older = node === owner ? undefined : this.#infoOf(node)
+      const older = node === owner ? undefined : this.#directory.infoOf(node)
       if (older !== undefined && newer !== undefined) this.#ports.report('name_conflict', older, newer)
     }
   }
@@ -341,7 +266,7 @@ export class Roster {
       return
     }
     this.#membership.trust(node)
-    this.#raise(node)
+    this.raise(node)
   }
 
   #judgeIsolation(): void {
@@ -368,36 +293,6 @@ export class Roster {
 
   #headOf(owner: NodeId): Head {
     return this.#replica.head(owner) ?? NO_HEAD
-  }
-
-  #infoOf(node: NodeId): NodeInfo | undefined {
-    if (node === this.#selfId) return this.#selfInfo()
-    const member = this.#membership.get(node)
-    return member === undefined ? undefined : this.#info(member)
-  }
-
-  #selfInfo(): NodeInfo {
-    const id = this.#selfId
-    const { incarnation } = this.#headOf(id)
-    return this.#describe(id, { self: true, status: 'up', reason: undefined, incarnation, silentMs: 0 })
-  }
-
-  #info({ node, status, reason, pulse }: Member): NodeInfo {
-    return this.#describe(node, {
-      self: false,
-      status: status === 'up' ? 'up' : 'down',
-      reason,
-      incarnation: pulse.incarnation,
-      silentMs: this.#now - pulse.heardAt,
-    })
-  }
-
-  #describe(
-    id: NodeId,
-    life: Pick<NodeInfo, 'self' | 'status' | 'reason' | 'incarnation' | 'silentMs'>,
-  ): NodeInfo {
-    const entries = Math.max(0, (this.#replica.state(id)?.entries.size ?? 0) - 1)
-    return Object.freeze({ id, ...this.#directory.get(id), ...life, entries })
   }
 
   #reportDiff(

@@ -14,7 +14,7 @@ import type { Channel } from './ports.ts'
  */
 const CHUNK_BYTES = 128 * 1024
 
-/** What a sync reads from and writes to: the roster, seen from one peer. */
+/** What a sync reads from and writes to: the exchange, with one peer. */
 export interface SyncSource {
   /** What this node can tell of. */
   heads(): readonly HeadInfo[]

@@ -3,6 +3,7 @@ import { RollcallError, type RollcallErrorCode } from '../errors.ts'
 import type { HeadInfo, Want } from '../wire/sync-message.ts'
 import { wireLimits, type ResolvedTrackerOptions } from './options.ts'
 import type { Channel, Timer } from './ports.ts'
+import type { Exchange } from './exchange.ts'
 import type { Report, Roster } from './roster.ts'
 import { sleep } from './sleep.ts'
 import { SyncSession, type SyncSource } from './sync-session.ts'
@@ -46,6 +47,7 @@ interface Fetch {
 export class Syncer {
   readonly #options: ResolvedTrackerOptions
   readonly #roster: Roster
+  readonly #exchange: Exchange
   readonly #report: Report
   readonly #abort = new AbortController()
   /** Peers to sync with when there is a place. */
@@ -60,9 +62,10 @@ export class Syncer {
   #retryTimer: Timer | undefined
   #nextSyncAt: number
 
-  constructor(options: ResolvedTrackerOptions, roster: Roster, report: Report) {
+  constructor(options: ResolvedTrackerOptions, roster: Roster, exchange: Exchange, report: Report) {
     this.#options = options
     this.#roster = roster
+    this.#exchange = exchange
     this.#report = report
     this.#nextSyncAt = this.#now + options.random.next() * options.syncPeriodMs
   }
@@ -185,20 +188,20 @@ export class Syncer {
     for (const [owner, fetch] of this.#fetching) if (fetch.by === watched) this.#fetching.delete(owner)
   }
 
-  /** The roster as a sync with `peer` sees it. */
+  /** The exchange as a sync with `peer` sees it. */
   #source(peer: NodeId, channel: WatchedChannel): SyncSource {
-    const roster = this.#roster
+    const exchange = this.#exchange
     return {
-      heads: () => roster.heads(),
+      heads: () => exchange.heads(),
       compare: (heads) => {
-        const { wants, left } = roster.compare(peer, heads)
+        const { wants, left } = exchange.compare(peer, heads)
         return { wants: this.#claim(channel, wants, heads), left }
       },
-      meetLeft: (left) => roster.meetLeft(left),
-      answer: (want) => roster.answer(want),
+      meetLeft: (left) => exchange.meetLeft(left),
+      answer: (want) => exchange.answer(want),
       learn: (owner, frame) => {
         this.#fetching.delete(owner)
-        roster.learn(owner, peer, frame)
+        exchange.learn(owner, peer, frame)
       },
       unknown: (error) => this.#report('rejected', peer, error.code, error.message),
       turn: () => sleep(this.#options.clock, 0, this.#abort.signal),

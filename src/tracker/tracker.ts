@@ -1,5 +1,6 @@
 import type { Entry, NodeId } from '../core/frame.ts'
 import type { Json } from '../core/json.ts'
+import { Membership } from '../core/membership.ts'
 import type { Change } from '../core/owner-state.ts'
 import { Replica } from '../core/replica.ts'
 import { Writer } from '../core/writer.ts'
@@ -9,7 +10,9 @@ import { decodeBeat } from '../wire/gossip.ts'
 import type { WireLimits } from '../wire/limits.ts'
 import { Beater } from './beater.ts'
 import { print } from './check.ts'
+import { Directory } from './directory.ts'
 import { Emitter } from './emitter.ts'
+import { Exchange } from './exchange.ts'
 import { Identity } from './identity.ts'
 import { Ledger } from './ledger.ts'
 import { checkName, copyMeta } from './meta.ts'
@@ -22,7 +25,7 @@ import {
   type TrackerOptions,
 } from './options.ts'
 import type { TransportEvents } from './ports.ts'
-import { Roster } from './roster.ts'
+import { Roster, type Report } from './roster.ts'
 import { Syncer } from './syncer.ts'
 import { Ticker } from './ticker.ts'
 import type { NodeInfo, TrackerEvents } from './types.ts'
@@ -39,7 +42,9 @@ export class Tracker extends Emitter<TrackerEvents> {
   readonly #limits: WireLimits
   readonly #replica: Replica<Json>
   readonly #writer: Writer<Json>
+  readonly #directory: Directory
   readonly #roster: Roster
+  readonly #exchange: Exchange
   readonly #syncer: Syncer
   readonly #beater: Beater
   readonly #ticker: Ticker
@@ -64,13 +69,18 @@ export class Tracker extends Emitter<TrackerEvents> {
     this.#writer = new Writer(this.#replica, transport.id, incarnation)
     this.#identity = new Identity(clock)
     this.#beater = new Beater(options, this.#writer)
-    this.#roster = new Roster(options, this.#replica, {
-      report: (event, ...payload) => this.#report(event, ...payload),
+    const membership = new Membership(options)
+    this.#directory = new Directory(transport.id, clock, this.#replica, membership)
+    const report: Report = (event, ...payload) => this.#report(event, ...payload)
+    this.#roster = new Roster(options, this.#replica, membership, this.#directory, {
+      report,
       behind: (owner, via) => this.#syncer.behind(owner, via),
-      metSelf: (seen) => this.#metSelf(seen),
-      self: () => ({ beat: this.#beater.beat, promiseMs: this.#beater.promiseMs }),
     })
-    this.#syncer = new Syncer(options, this.#roster, (event, ...payload) => this.#report(event, ...payload))
+    this.#exchange = new Exchange(options, this.#replica, membership, this.#roster, {
+      pulse: () => ({ beat: this.#beater.beat, promiseMs: this.#beater.promiseMs }),
+      met: (incarnation) => this.#metSelf(incarnation),
+    })
+    this.#syncer = new Syncer(options, this.#roster, this.#exchange, report)
     this.#ticker = new Ticker(clock, options.broadcastPeriodMs, (lateMs) => this.#tick(lateMs))
   }
 
@@ -210,7 +220,7 @@ export class Tracker extends Emitter<TrackerEvents> {
 
   /** This node first, then every other that is known: up, or down and not yet purged. */
   nodes(): NodeInfo[] {
-    return this.#roster.nodes()
+    return this.#directory.all()
   }
 
   /**
@@ -267,7 +277,7 @@ export class Tracker extends Emitter<TrackerEvents> {
   #hear(author: NodeId, via: NodeId, message: Uint8Array): boolean {
     try {
       const beat = decodeBeat(message, this.#limits)
-      this.#roster.hear(author, via, beat)
+      this.#exchange.hear(author, via, beat)
       return true
     } catch (error) {
       if (!(error instanceof RollcallError)) throw error

@@ -65,7 +65,7 @@ describe('C4: 10,000 times registered, updated five times, unregistered', () => 
       expect(node.tracker.nodes().map(({ entries }) => entries)).toEqual([0, 0])
     }
     // 70,000 writes of 250 B. Kept, they were 17 MB, and as numbers alone more than 1 MB.
-    expect((await heapUsed()) - base).toBeLessThan(0.5 * MB)
+    expect((await heapUsed()) - base).toBeLessThan(0.8 * MB)
     expectSame(a, b)
   })
 })
@@ -163,7 +163,8 @@ describe('C8: names used once', () => {
     // Version numbers of one more digit.
     expect(traffic.gossip - before.traffic.gossip).toBeLessThan(3)
     expect(traffic.sync - before.traffic.sync).toBeLessThan(3)
-    expect(((await heapUsed()) - before.heap) / MB).toBeLessThan(0.5)
+    // 90,000 more names, of which an empty record alone would take 140 B each: 12 MB.
+    expect(((await heapUsed()) - before.heap) / MB).toBeLessThan(2)
   })
 
   test(
@@ -306,7 +307,7 @@ describe('C11: the memory of what was purged', () => {
     for (let n = 20; n < 120; n++) await round(100 * n)
     const grown = (await heapUsed()) - base
     // 10,000 more, at no less than 100 B each if they were kept.
-    expect(grown / MB).toBeLessThan(0.4)
+    expect(grown / MB).toBeLessThan(0.6)
     await node.registry.close()
   })
 })

@@ -148,10 +148,11 @@ describe('C21: an event loop that blocks', () => {
       })
     })
 
-    test.each([0.5, 0.9])(`for %d times ${downPeriodMs} ms, idle, at any moment: nothing`, async (share) => {
+    // What counts is silence: a block of 0.9 that begins long after the last beat makes more than 1.
+    test(`for 0.5 times ${downPeriodMs} ms, idle, at any moment: nothing`, async () => {
       await onSeeds(12, {}, async (net) => {
         const nodes = await idleCluster(net, downPeriodMs)
-        nodes[1].stall(share * downPeriodMs)
+        nodes[1].stall(0.5 * downPeriodMs)
         await net.run(5 * downPeriodMs)
         for (const node of nodes) expect(told(node)).toEqual([])
         expectSame(...nodes)

@@ -1,7 +1,10 @@
 import type { Beat, Frame, NodeId, Write } from '../../src/core/frame.ts'
 import type { Json } from '../../src/core/json.ts'
+import { Membership } from '../../src/core/membership.ts'
 import { Replica } from '../../src/core/replica.ts'
 import { VirtualClock } from '../../src/testing/virtual-clock.ts'
+import { Directory } from '../../src/tracker/directory.ts'
+import { Exchange } from '../../src/tracker/exchange.ts'
 import { resolveTrackerOptions, type TrackerOptions } from '../../src/tracker/options.ts'
 import { Roster } from '../../src/tracker/roster.ts'
 import type { TrackerEvents } from '../../src/tracker/types.ts'
@@ -21,7 +24,9 @@ export class Observer {
   readonly clock = new VirtualClock()
   readonly transport: StubTransport
   readonly replica = new Replica<Json>()
+  readonly directory: Directory
   readonly roster: Roster
+  readonly exchange: Exchange
   readonly events: [event: keyof TrackerEvents, ...payload: unknown[]][] = []
   /** Owners of which it has found that it lacks something, and who told. */
   readonly behind: [owner: NodeId, via: NodeId][] = []
@@ -33,11 +38,15 @@ export class Observer {
     this.replica.show(id)
     const { clock, transport } = this
     const resolved = resolveTrackerOptions({ ...PERIODS, clock, transport, ...options })
-    this.roster = new Roster(resolved, this.replica, {
+    const membership = new Membership(resolved)
+    this.directory = new Directory(id, clock, this.replica, membership)
+    this.roster = new Roster(resolved, this.replica, membership, this.directory, {
       report: (event, ...payload) => this.events.push([event, ...payload]),
       behind: (owner, via) => this.behind.push([owner, via]),
-      metSelf: (incarnation) => this.met.push(incarnation),
-      self: () => ({ beat: 1, promiseMs: 200 }),
+    })
+    this.exchange = new Exchange(resolved, this.replica, membership, this.roster, {
+      pulse: () => ({ beat: 1, promiseMs: 200 }),
+      met: (incarnation) => this.met.push(incarnation),
     })
   }
 
