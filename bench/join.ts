@@ -9,7 +9,7 @@ import { ChunkAssembler } from '../src/wire/chunk-assembler.ts'
 import { WIRE_LIMITS } from '../src/wire/limits.ts'
 import { encodeChunks } from '../src/wire/split.ts'
 import { decodeSyncMessage } from '../src/wire/sync-message.ts'
-import { collectGarbage, expectEqual, fastest, meta, snapshot } from './services.ts'
+import { collectGarbage, expectEqual, fastest, INCARNATION, meta, snapshot } from './services.ts'
 
 /** What a frame costs a replica, by how much the replica holds. */
 const OWNERS = 100
@@ -32,7 +32,7 @@ function deltaCost(entries: number): number {
     for (let i = 0; i < DELTAS; i++) {
       const from = version++
       const writes = [{ kind: 'put' as const, ...next, version, meta: meta(version) }]
-      replica.receive('owner-0', { incarnation: 1, from, to: version, writes })
+      replica.receive('owner-0', { incarnation: INCARNATION, from, to: version, writes })
     }
   })
   expectEqual('head', replica.head('owner-0')?.version, entries / OWNERS + 5 * DELTAS)

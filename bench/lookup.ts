@@ -1,4 +1,4 @@
-import { performance } from 'node:perf_hooks'
+import { do_not_optimize, measure as time } from 'mitata'
 import type { Entry } from '../src/core/frame.ts'
 import type { Json } from '../src/core/json.ts'
 import { SERVICE_TOPIC } from '../src/registry/instance.ts'
@@ -6,21 +6,14 @@ import { Requirements } from '../src/registry/requirement.ts'
 import { SelectorPool } from '../src/registry/selector-pool.ts'
 import { ServiceIndex } from '../src/registry/service-index.ts'
 import { systemRandom } from '../src/tracker/system.ts'
+import { collectGarbage } from './services.ts'
 
-/**
- * Time and memory of the hit path, for 1,000 services × 1, 10 and 100 instances. Run with
- * `node --expose-gc --import tsx bench/lookup.ts`.
- *
- * The loop is hand-made: at 35 ns a call, the overhead of a harness per call would be most of what it measures.
- */
+/** Time and memory of the hit path, for 1,000 services × 1, 10 and 100 instances. */
 const SERVICES = 1_000
 const VERSIONS = ['1.4.0', '2.0.3', '2.1.0', '3.0.0-rc.1']
 const REQUIREMENT = '~> 2.0'
 const CALLS = 2_000_000
 const ROUNDS = 7
-
-const collect = globalThis.gc
-if (collect === undefined) throw new Error('run with: node --expose-gc --import tsx bench/lookup.ts')
 
 const entry = (service: number, instance: number): Entry<Json> => ({
   node: `node-${instance}`,
@@ -53,21 +46,24 @@ interface Figures {
   readonly bytes: number
 }
 
-/** Best of several rounds: the machine's other work only ever adds. */
-function measure(call: (i: number) => { readonly ok: boolean }): Figures {
-  let ns = Infinity
+async function measure(call: (i: number) => { readonly ok: boolean }): Promise<Figures> {
+  let turn = 0
+  const { p50 } = await time(() => do_not_optimize(call(turn++)))
+  return { ns: p50, bytes: allocated(call) }
+}
+
+/** Bytes a call leaves on the heap. Least of several rounds: the machine's other work only ever adds. */
+function allocated(call: (i: number) => { readonly ok: boolean }): number {
   let bytes = Infinity
   for (let round = 0; round < ROUNDS; round++) {
-    collect?.()
+    collectGarbage()
     const heap = process.memoryUsage().heapUsed
-    const start = performance.now()
     let hits = 0
     for (let i = 0; i < CALLS; i++) if (call(i).ok) hits++
-    ns = Math.min(ns, ((performance.now() - start) * 1e6) / CALLS)
     bytes = Math.min(bytes, Math.max(0, process.memoryUsage().heapUsed - heap) / CALLS)
     if (hits !== CALLS) throw new Error(`${CALLS - hits} of ${CALLS} calls found nothing`)
   }
-  return { ns, bytes }
+  return bytes
 }
 
 /** The answers must be right before their speed means anything. */
@@ -113,23 +109,19 @@ for (const instances of [1, 10, 100]) {
   row(
     'lookup(name, requirement)',
     instances,
-    measure((i) => pool.lookup(nameAt(i), REQUIREMENT, undefined)),
+    await measure((i) => pool.lookup(nameAt(i), REQUIREMENT, undefined)),
   )
   row(
     'lookup(name, requirement, options)',
     instances,
-    measure((i) => pool.lookup(nameAt(i), REQUIREMENT, options)),
+    await measure((i) => pool.lookup(nameAt(i), REQUIREMENT, options)),
   )
-  row('floor: 1,000 arrays in turn', instances, measure(floor))
+  row('floor: 1,000 arrays in turn', instances, await measure(floor))
   row(
     'next() of 1,000 selectors in turn',
     instances,
-    measure((i) => (selectors[i % SERVICES] ?? first).next()),
+    await measure((i) => (selectors[i % SERVICES] ?? first).next()),
   )
-  row(
-    'next() of one selector',
-    instances,
-    measure(() => first.next()),
-  )
+  row('next() of one selector', instances, await measure(() => first.next()))
 }
 console.table(table)

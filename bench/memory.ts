@@ -17,13 +17,19 @@ function heapUsed(): number {
   return process.memoryUsage().heapUsed
 }
 
-/** Metas as they come out of the decoder, so that what is subtracted is what they cost. */
-function decodeAll() {
-  return Array.from({ length: OWNERS }, (_, index) => {
-    const owner = `owner-${index}`
+type NameOf = (owner: string, index: number) => string
+
+/** Frames as they come off the wire. */
+function decodeAll(nameOf: NameOf) {
+  return Array.from({ length: OWNERS }, (_, number) => {
+    const owner = `owner-${number}`
     const assembler = new ChunkAssembler(WIRE_LIMITS)
     let whole: ReturnType<ChunkAssembler['add']>
-    for (const bytes of encodeChunks(owner, snapshot(owner, ENTRIES), 128 * 1024)) {
+    for (const bytes of encodeChunks(
+      owner,
+      snapshot(owner, ENTRIES, (index) => nameOf(owner, index)),
+      128 * 1024,
+    )) {
       const message = decodeSyncMessage(bytes, WIRE_LIMITS)
       if (message.kind === 'chunk') whole = assembler.add(message, bytes.length)
     }
@@ -32,32 +38,40 @@ function decodeAll() {
   })
 }
 
-function metasOnly(): Json[] {
-  return decodeAll().flatMap(({ frame }) =>
-    frame.writes.map((write) => (write.kind === 'put' ? write.meta : null)),
+/** Heap that stays of what `build` returns. */
+function heapOf<T>(build: () => T): { readonly bytes: number; readonly built: T } {
+  const before = heapUsed()
+  const built = build()
+  return { bytes: heapUsed() - before, built }
+}
+
+function replicate(nameOf: NameOf) {
+  const replica = new Replica<Json>()
+  const index = new ServiceIndex((node) => node)
+  for (const { owner, frame } of decodeAll(nameOf)) {
+    replica.receive(owner, frame)
+    index.apply({ node: owner, joins: replica.show(owner), leaves: [], updates: [], reason: undefined })
+  }
+  return { replica, index }
+}
+
+function measure(what: string, names: number, nameOf: NameOf): void {
+  const metas = heapOf(() =>
+    decodeAll(nameOf).flatMap(({ frame }) =>
+      frame.writes.map((write) => (write.kind === 'put' ? write.meta : null)),
+    ),
+  )
+  expectEqual('metas', metas.built.length, OWNERS * ENTRIES)
+  const whole = heapOf(() => replicate(nameOf))
+  expectEqual('entries', whole.built.replica.list(SERVICE_TOPIC).length, OWNERS * ENTRIES)
+  expectEqual('names', [...whole.built.index.records()].length, names)
+  const perEntry = (bytes: number): string => `${(bytes / OWNERS / ENTRIES).toFixed(0)} B`
+  console.log(
+    `${what}: ${perEntry(whole.bytes - metas.bytes)} per service, and ${perEntry(metas.bytes)} for its meta`,
   )
 }
 
-const before = heapUsed()
-const metas = metasOnly()
-const metaBytes = heapUsed() - before
-expectEqual('metas', metas.length, OWNERS * ENTRIES)
-metas.length = 0
-
-const empty = heapUsed()
-const replica = new Replica<Json>()
-const index = new ServiceIndex((node) => node)
-for (const { owner, frame } of decodeAll()) {
-  replica.receive(owner, frame)
-  index.apply({ node: owner, joins: replica.show(owner), leaves: [], updates: [], reason: undefined })
-}
-const full = heapUsed() - empty
-expectEqual('entries', replica.list(SERVICE_TOPIC).length, OWNERS * ENTRIES)
-expectEqual('services', [...index.records()].length, OWNERS * ENTRIES)
-
-const perEntry = (bytes: number): string => `${(bytes / OWNERS / ENTRIES).toFixed(0)} B`
-console.log(
-  `${(OWNERS * ENTRIES).toLocaleString('en')} services on ${OWNERS} nodes, each under a name of its own, meta ${JSON.stringify(meta(1)).length} B of JSON`,
-)
-console.log(`meta as objects: ${perEntry(metaBytes)} per service`)
-console.log(`all the rest (entry, indexes, names): ${perEntry(full - metaBytes)} per service`)
+const total = (OWNERS * ENTRIES).toLocaleString('en')
+console.log(`${total} services on ${OWNERS} nodes; a meta is ${JSON.stringify(meta(1)).length} B of JSON`)
+measure(`${OWNERS} instances to a name`, ENTRIES, (_, index) => `service-${index}`)
+measure('every one under a name of its own', OWNERS * ENTRIES, (owner, index) => `${owner}-service-${index}`)

@@ -3,6 +3,9 @@ import type { Frame, NodeId } from '../src/core/frame.ts'
 import type { Json } from '../src/core/json.ts'
 import { SERVICE_TOPIC } from '../src/registry/instance.ts'
 
+/** As large as a real one: numbers of this size cost more memory than small ones. */
+export const INCARNATION = 1_777_346_150_400_397
+
 /** What one registered service says of itself: about 150 bytes of JSON. */
 export const meta = (version: number): Json => ({
   version: `2.${version % 10}.0`,
@@ -11,14 +14,18 @@ export const meta = (version: number): Json => ({
   since: 1_700_000_000_000 + version,
 })
 
-/** The snapshot of an owner with `entries` services, each under a name of its own. */
-export function snapshot(owner: NodeId, entries: number, metaOf = meta): Frame<Json> {
+/** The snapshot of an owner with `entries` services. By default each has a name that no other owner uses. */
+export function snapshot(
+  owner: NodeId,
+  entries: number,
+  nameOf = (index: number) => `${owner}-service-${index}`,
+): Frame<Json> {
   const writes = Array.from({ length: entries }, (_, index) => {
     const version = index + 1
-    const key = `${owner}-service-${index}`
-    return { kind: 'put' as const, version, ref: version, topic: SERVICE_TOPIC, key, meta: metaOf(version) }
+    const key = nameOf(index)
+    return { kind: 'put' as const, version, ref: version, topic: SERVICE_TOPIC, key, meta: meta(version) }
   })
-  return { incarnation: 1, from: 0, to: entries, writes }
+  return { incarnation: INCARNATION, from: 0, to: entries, writes }
 }
 
 /** Time of the fastest of `rounds` runs, ms: other work of the machine only ever adds. */

@@ -40,14 +40,14 @@ export interface Left {
 }
 
 /** A list of heads, or a part of one: `more` says that another part follows. */
-export interface HeadsMessage {
+interface HeadsMessage {
   readonly kind: 'heads'
   readonly heads: readonly HeadInfo[]
   readonly more: boolean
 }
 
 /** What the sender lacks and what it knows to be over; `more` says that another part follows. */
-export interface WantsMessage {
+interface WantsMessage {
   readonly kind: 'wants'
   readonly wants: readonly Want[]
   readonly left: readonly Left[]
@@ -66,7 +66,7 @@ export interface ChunkMessage {
 }
 
 /** Everything that was wanted has been sent. */
-export interface DoneMessage {
+interface DoneMessage {
   readonly kind: 'done'
 }
 

@@ -9,7 +9,7 @@ import { encodeBeat } from '../../src/wire/gossip.ts'
 import { WIRE_LIMITS } from '../../src/wire/limits.ts'
 
 /** A transport without a network: the test says what is heard, and sees what is published. */
-export class ScriptedTransport implements Transport {
+class ScriptedTransport implements Transport {
   readonly id: NodeId
   readonly published: Uint8Array[] = []
   peers: readonly NodeId[] = []

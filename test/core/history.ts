@@ -26,7 +26,7 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('leave' as const), pick: fc.nat(99) }) },
 )
 
-export const steps = (maxLength: number): fc.Arbitrary<Step[]> => fc.array(step, { maxLength, size: 'max' })
+const steps = (maxLength: number): fc.Arbitrary<Step[]> => fc.array(step, { maxLength, size: 'max' })
 
 /** Lives of one owner in rising incarnation. Metas are unique numbers, so no two writes look alike. */
 export const lives = fc

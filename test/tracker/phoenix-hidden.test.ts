@@ -137,7 +137,10 @@ describe('an older life that is heard late', () => {
     expect(c.transport.calls).toEqual(['forget a'])
     c.exchange.hear('a', 'b', first)
     c.exchange.hear('a', 'b', a.beat(0))
-    expect(c.exchange.compare('b', [a.head(0)])).toEqual({ wants: [], left: [{ owner: 'a', incarnation: 10 }] })
+    expect(c.exchange.compare('b', [a.head(0)])).toEqual({
+      wants: [],
+      left: [{ owner: 'a', incarnation: 10 }],
+    })
     expect(c.reported()).toEqual([])
     expect([...c.replica.owners()]).toEqual(['c'])
   })

@@ -14,7 +14,7 @@ export const name: fc.Arbitrary<string> = fc.oneof(
 )
 
 /** As it comes out of a copy: no -0, no half of a surrogate pair. */
-export const meta: fc.Arbitrary<Json> = fc
+const meta: fc.Arbitrary<Json> = fc
   .jsonValue({ maxDepth: 4, stringUnit: 'grapheme' })
   .map((value) => JSON.parse(JSON.stringify(value)) as Json)
 

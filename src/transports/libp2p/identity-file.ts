@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { link, open, readFile, unlink } from 'node:fs/promises'
 import { generateKeyPair, privateKeyFromProtobuf, privateKeyToProtobuf } from '@libp2p/crypto/keys'
+import { fromString } from 'uint8arrays/from-string'
+import { toString } from 'uint8arrays/to-string'
 import { RollcallError } from '../../errors.ts'
 
 type PrivateKey = ReturnType<typeof privateKeyFromProtobuf>
@@ -23,8 +25,7 @@ async function read(path: string): Promise<PrivateKey | undefined> {
   }
   const encoded = text.trim()
   try {
-    if (!/^[A-Za-z0-9+/]+=*$/.test(encoded)) throw new Error('not base64')
-    return privateKeyFromProtobuf(Buffer.from(encoded, 'base64'))
+    return privateKeyFromProtobuf(fromString(encoded, 'base64pad'))
   } catch (error) {
     throw failed(path, 'does not hold a key; restore it, or remove it to become a new node', error)
   }
@@ -41,7 +42,7 @@ async function write(path: string, key: PrivateKey): Promise<boolean> {
   try {
     const file = await open(temporary, 'wx', 0o600)
     try {
-      await file.writeFile(`${Buffer.from(privateKeyToProtobuf(key)).toString('base64')}\n`)
+      await file.writeFile(`${toString(privateKeyToProtobuf(key), 'base64pad')}\n`)
       await file.sync()
     } finally {
       await file.close()
