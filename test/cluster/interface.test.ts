@@ -201,6 +201,23 @@ test('C66: provider and consumer start in any order, up to five seconds apart', 
   })
 })
 
+test('that an instance drains is told at once, whatever flush says', async () => {
+  await simulate({ seed: 1, delayMs: [1, 5] }, async (net) => {
+    const [a, b] = (await cluster(3, { net, flush: 'period' })) as Three
+    const registration = a.registry.register(service('S'))
+    await net.run(2 * PERIOD_MS)
+    registration.update({ metadata: { waits: true } })
+    await net.run(20)
+    expect(b.registry.lookup('S')).toMatchObject({ service: { metadata: {} } })
+    registration.update({ state: 'draining' })
+    await net.run(20)
+    expect(b.registry.lookup('S')).toEqual({ ok: false, error: 'noinstance' })
+    expect(b.registry.lookup('S', undefined, { state: 'draining' })).toMatchObject({
+      service: { metadata: { waits: true } },
+    })
+  })
+})
+
 describe('C67: a service registered just after a reconnect', () => {
   test('is seen within one period', async () => {
     await onSeeds(20, { delayMs: [1, 20] }, async (net) => {

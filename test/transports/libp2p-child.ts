@@ -14,3 +14,9 @@ await transport.start({
 process.stdout.write(`${JSON.stringify({ id: transport.id, addresses: transport.addresses() })}\n`)
 // Nothing ends the process but the lack of anything to do.
 process.once('SIGTERM', () => void transport.stop().then(() => process.stdout.write('stopped\n')))
+
+// A test runner that is killed leaves no process behind; unreferenced, so that it keeps nothing alive.
+const parent = process.ppid
+setInterval(() => {
+  if (process.ppid !== parent) process.exit(1)
+}, 1_000).unref()
