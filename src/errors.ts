@@ -19,7 +19,6 @@ export const ERROR_CODES = {
   ROLLCALL_PEER_UNREACHABLE: 'A peer cannot be reached now. Reported or used internally, retried for ever.',
   ROLLCALL_PEER_REFUSED: 'What answered is not a member of this cluster. Reported, never thrown.',
   ROLLCALL_FRAME_INVALID: 'A peer sent bytes that are not a frame. Reported, never thrown.',
-  ROLLCALL_FRAME_FORGED: 'A peer sent a frame of another owner in its own name. Reported, never thrown.',
   ROLLCALL_FRAME_LIMIT: 'A peer sent a frame above a limit. Reported, never thrown.',
   ROLLCALL_MESSAGE_UNKNOWN: 'A peer sent a message kind of a later protocol. Reported, never thrown.',
   ROLLCALL_PROTOCOL_MISMATCH: 'A peer speaks an incompatible protocol version. Reported, never thrown.',

@@ -21,11 +21,7 @@ const FETCH_PATIENCE_MS = 500
 const MAX_WAITING = 256
 
 /** What a peer did, not the network: its message is reported as rejected. */
-const PEER_FAULTS: readonly RollcallErrorCode[] = [
-  'ROLLCALL_FRAME_INVALID',
-  'ROLLCALL_FRAME_LIMIT',
-  'ROLLCALL_FRAME_FORGED',
-]
+const PEER_FAULTS: readonly RollcallErrorCode[] = ['ROLLCALL_FRAME_INVALID', 'ROLLCALL_FRAME_LIMIT']
 
 interface Gap {
   via: NodeId
