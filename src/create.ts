@@ -1,6 +1,7 @@
+import { RollcallError } from './errors.ts'
 import { REGISTRY_DEFAULTS, type RegistryOptions } from './registry/options.ts'
 import { createRegistry as startRegistry, type Registry } from './registry/registry.ts'
-import { checkOption } from './tracker/check.ts'
+import { checkOption, print } from './tracker/check.ts'
 import { TRACKER_DEFAULTS, type TrackerOptions } from './tracker/options.ts'
 import type { Transport } from './tracker/ports.ts'
 import { createTracker as startTracker, type Tracker } from './tracker/tracker.ts'
@@ -59,7 +60,9 @@ function split<Rest>(options: Loose<NetworkOptions & Rest>, known: readonly stri
   for (const [option, value] of Object.entries(options)) {
     if (value === undefined) continue
     const isNetwork = NETWORK_OPTIONS.includes(option)
-    checkOption(isNetwork || known.includes(option), option, value, 'is no option')
+    if (!isNetwork && !known.includes(option)) {
+      throw new RollcallError('ROLLCALL_INVALID_OPTION', `there is no option ${print(option)}`)
+    }
     checkOption(
       !isNetwork || options.transport === undefined,
       option,

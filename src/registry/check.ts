@@ -17,6 +17,7 @@ export const isRecord = (value: unknown): value is Readonly<Record<string, unkno
 export function checkKeys(what: string, value: unknown, known: readonly string[]): void {
   if (!isRecord(value)) throw argumentError(what, value, 'must be an object')
   for (const key of Object.keys(value)) {
-    if (!known.includes(key)) throw argumentError(what, value, `has an unknown field ${print(key)}`)
+    if (known.includes(key)) continue
+    throw new RollcallError('ROLLCALL_INVALID_ARGUMENT', `${what} has an unknown field ${print(key)}`)
   }
 }

@@ -303,11 +303,11 @@ describe('createTracker of the package', () => {
   test.each<[string, Record<string, unknown> | readonly unknown[] | null, string]>([
     ['no options', null, 'options must be an object, not null'],
     ['a list', [], 'options must be an object, not an array'],
-    ['a misspelt option', { broadcastPeriod: 5 }, 'broadcastPeriod is no option, not 5'],
+    ['a misspelt option', { broadcastPeriod: 5 }, 'there is no option "broadcastPeriod"'],
     [
       '__proto__ as an own key',
       JSON.parse('{"__proto__":1}') as Record<string, unknown>,
-      '__proto__ is no option, not 1',
+      'there is no option "__proto__"',
     ],
     [
       'an option of the default network beside a transport',

@@ -40,6 +40,13 @@ function isStarted(node: NodeLike): boolean {
   return node.status === 'started'
 }
 
+/** libp2p lists what went wrong at each address, stack traces and all, in one message: the causes are what helps. */
+function causeOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  const causes = [...message.matchAll(/^.*\bError: (.*)$/gm)].map(([, cause]) => cause)
+  return causes.length > 0 ? causes.join('; ') : message
+}
+
 /** The `Transport` port on a libp2p node of either line. */
 export class Libp2pTransport implements Transport {
   readonly id: NodeId
@@ -146,9 +153,10 @@ export class Libp2pTransport implements Transport {
       }
       if (!isStarted(node)) throw new Error(`the node is ${node.status}`)
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error)
       await this.#end()
-      throw new RollcallError('ROLLCALL_START_FAILED', `libp2p did not start: ${why}`, { cause: error })
+      throw new RollcallError('ROLLCALL_START_FAILED', `libp2p did not start: ${causeOf(error)}`, {
+        cause: error,
+      })
     }
     if (this.#isStopping()) return
     this.#gossip.start()
