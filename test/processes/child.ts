@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { RegistrationHandle, Registry, ServiceSpec, Transport } from '../../src/index.ts'
 import { openNode, type Setup } from './node.ts'
 import { monotonicNow, serve, standAlone, tell } from './served.ts'
@@ -101,12 +101,12 @@ const commands = {
   },
 
   exit(): void {
-    process.nextTick(() => process.exit(0))
+    setImmediate(() => process.exit(0))
   },
 
   /** An error that nobody catches. */
   crash(): void {
-    process.nextTick(() => {
+    setImmediate(() => {
       throw new Error('crashed on purpose')
     })
   },
@@ -115,13 +115,14 @@ const commands = {
 export type ChildCommands = typeof commands
 
 /**
- * What keeps the process alive that did not before. Node counts what was closed in this turn of the event loop until
- * its end.
+ * What keeps the process alive that did not before, the pipes to its parent excepted. Node counts what was closed in
+ * this turn of the event loop until its end.
  */
 async function resources(): Promise<readonly string[]> {
-  for (let turn = 0; turn < 3; turn++) await setImmediate()
+  for (let turns = 0; turns < 3; turns++) await turn()
   const known = [...before]
   return process.getActiveResourcesInfo().filter((each) => {
+    if (each === 'PipeWrap') return false
     const at = known.indexOf(each)
     if (at >= 0) known.splice(at, 1)
     return at < 0

@@ -193,7 +193,9 @@ test('an address in use: the start fails with a code, and the transport is stopp
   const b = await libp2pTransport({ listen: a.addresses()[0]! })
   await expect(b.start(new Recorder())).rejects.toMatchObject({
     code: 'ROLLCALL_START_FAILED',
-    message: expect.stringMatching(/^libp2p did not start: listen EADDRINUSE: .* 127\.0\.0\.1:\d+$/) as string,
+    message: expect.stringMatching(
+      /^libp2p did not start: listen EADDRINUSE: .* 127\.0\.0\.1:\d+$/,
+    ) as string,
   })
   await expect(b.stop()).resolves.toBeUndefined()
 })
