@@ -3,7 +3,7 @@ import { defineConfig, globalIgnores } from 'eslint/config'
 import tseslint from 'typescript-eslint'
 
 export default defineConfig(
-  globalIgnores(['dist', 'coverage', 'src/wire/generated', '.dependency-cruiser.cjs']),
+  globalIgnores(['dist', 'coverage', 'src/wire/generated', '.dependency-cruiser.cjs', '**/*.mjs']),
   js.configs.recommended,
   tseslint.configs.strictTypeChecked,
   {

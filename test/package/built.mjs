@@ -1,0 +1,20 @@
+// The built package as its users get it: by its own name, through its exports, without any loader.
+import assert from 'node:assert/strict'
+import { createRegistry, Monitor, RollcallError } from 'rollcall'
+import { libp2pTransport } from 'rollcall/libp2p'
+import { cluster, simulate } from 'rollcall/testing'
+
+const a = await createRegistry({ name: 'a', flush: 'eager' })
+const b = await createRegistry({ name: 'b', transport: await libp2pTransport({ join: a.addresses }) })
+const monitor = new Monitor()
+a.register({ name: 'S', version: '1.2.0' }, { monitor })
+const found = await b.waitFor('S', '~> 1.1', { timeoutMs: 10_000 })
+assert.equal(found.node, a.tracker.id)
+assert.throws(() => a.register({ name: 'S', version: '1' }), RollcallError)
+await Promise.all([a.close(), b.close()])
+
+await simulate({ seed: 1 }, async (net) => {
+  const nodes = await cluster(3, { net })
+  assert.equal(nodes.length, 3)
+})
+console.log('the built package works')
