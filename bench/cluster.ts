@@ -15,6 +15,8 @@ const PARTS: Readonly<Record<string, () => Promise<Row[]>>> = {
   newcomers: () => newcomers({ nodes: 4, entriesPerNode: 2_500, newcomers: 5, budgetMs: 1_000 }),
   'large newcomers': () =>
     newcomers({ nodes: 3, entriesPerNode: 33_334, newcomers: 5, budgetMs: 2_000, blockBudgetMs: 50 }),
+  'large newcomers, within the default limits': () =>
+    newcomers({ nodes: 10, entriesPerNode: 10_000, newcomers: 3, budgetMs: 2_000, blockBudgetMs: 50 }),
   idle,
 }
 

@@ -1,6 +1,6 @@
 import { until } from '../../test/processes/fleet.ts'
 import { expectEqual } from '../services.ts'
-import { newFleet, PATIENCE_MS, startCluster, startWorker, type Worker } from './nodes.ts'
+import { newFleet, PATIENCE_MS, startCluster, type Worker } from './nodes.ts'
 import { quantile, type Row } from './report.ts'
 
 interface Scale {
@@ -38,9 +38,9 @@ export async function newcomers(scale: Scale): Promise<Row[]> {
     const opening = child.ask('open', { line: 2, name: 'newcomer', join, tracker }, 'counts')
     const newcomer = { name: 'newcomer', child, ...(await opening) }
     times.push(await full(newcomer, entries))
-    expectEqual('services of the newcomer', await child.ask('services'), entries)
     blocks.newcomer.push(longest(await child.ask('takeBlocks')))
     for (const worker of workers) blocks.others.push(longest(await worker.child.ask('takeBlocks')))
+    expectEqual('services of the newcomer', await child.ask('services'), entries)
     await child.ask('close')
     await child.kill()
   }

@@ -20,10 +20,15 @@ export const PATIENCE_MS = 60_000
 
 export type Listens = Parameters<WorkerCommands['open']>[1]
 
+const folders: string[] = []
+process.on('exit', () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+})
+
 /** Processes of a script beside this one, which is made one file first: they are measured as users run them, without a TypeScript loader. */
 export async function newFleet<C extends Commands = WorkerCommands>(script = 'worker'): Promise<Fleet<C>> {
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-bench-'))
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  folders.push(folder)
   return new Fleet<C>(await bundle(new URL(`./${script}.ts`, import.meta.url), folder), ['--expose-gc'])
 }
 

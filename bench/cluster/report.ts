@@ -14,7 +14,7 @@ export function quantile(values: readonly number[], share: number): number {
 }
 
 /** p50, p99 and max of times, ms. */
-export const spread = (times: readonly number[]): string =>
+const spread = (times: readonly number[]): string =>
   [0.5, 0.99, 1].map((share) => quantile(times, share).toFixed(1)).join(' / ') + ' ms'
 
 /** A row for times with budgets, ms, for their quantiles. */

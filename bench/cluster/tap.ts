@@ -4,9 +4,9 @@ import { decodeSyncMessage } from '../../src/wire/sync-message.ts'
 
 /** What a bench wants to know of a transport. */
 export interface TapEvents {
-  connected(): void
+  readonly connected: () => void
   /** A sync carried a part of a frame, this way or that. */
-  chunk(): void
+  readonly chunk: () => void
 }
 
 /** The same transport, overheard. */

@@ -105,13 +105,24 @@ export async function cluster(
   lines: readonly (2 | 3)[],
   setup: Partial<Setup> = {},
 ): Promise<Member[]> {
-  const named = (index: number): Setup => ({ line: lineOf(lines, index), name: `n${index}`, ...setup })
+  const named = (index: number): Setup => ({
+    line: lineOf(lines, index),
+    name: `n${index}`,
+    atHand: true,
+    ...setup,
+  })
   prepare(size)
   const seed = await start(named(0))
   const others = Array.from({ length: size - 1 }, (_, index) =>
     start({ ...named(index + 1), join: [seed.address] }),
   )
   const members = [seed, ...(await Promise.all(others))]
+  // Who is killed before all are connected with it is missed by the others later.
+  for (const { child, name } of members) {
+    await until(async () => (await child.ask('neighbours'))?.length === size - 1, {
+      what: `${name} has ${size - 1} neighbours`,
+    })
+  }
   for (const { child, name } of members) {
     await child.ask('register', { name: 'shared', version: '1.0.0' })
     await child.ask('register', { name, version: '1.0.0' })

@@ -55,7 +55,7 @@ describe.each(LINES.slice(0, 2))('$called', ({ lines }) => {
           )
         }),
       )
-      const http = await listen(createHttpServer((_, response) => response.end('hello')) as Server)
+      const http = await listen(createHttpServer((_, response) => response.end('hello')))
       const stranger = await start({ line, name: 'stranger', mesh: { cluster: 'another' } })
       const nobody = await freePort()
       const join = [silent.address, nonsense.address, http.address, stranger.address, nobody]

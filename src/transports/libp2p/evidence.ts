@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { resolveHost, type Endpoint } from './addresses.ts'
 
 export type Verdict = 'alive' | 'refused' | 'unknown'
@@ -8,6 +9,11 @@ export type Knock = 'open' | 'refused' | 'unknown'
 
 /** A connection that a dying listener still took is reset within this time; a live one stays. Seen: below 1 ms. */
 const SETTLE_MS = 25
+/**
+ * Before what was taken and dropped is tried again; doubles. The kernel takes ms to tens of ms to close what a killed
+ * process had open, its connections in part before its listener: tries without a pause are over before that.
+ */
+const FIRST_PAUSE_MS = 5
 
 function knockOnce(endpoint: Endpoint, signal: AbortSignal): Promise<Knock | 'dropped'> {
   return new Promise((resolve) => {
@@ -28,7 +34,7 @@ function knockOnce(endpoint: Endpoint, signal: AbortSignal): Promise<Knock | 'dr
     })
     socket.on('end', () => finish('dropped'))
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      if (timer !== undefined) finish('dropped')
+      if (timer !== undefined || error.code === 'ECONNRESET') finish('dropped')
       else finish(error.code === 'ECONNREFUSED' ? 'refused' : 'unknown')
     })
   })
@@ -52,9 +58,10 @@ export async function knock(endpoint: Endpoint, signal: AbortSignal): Promise<Kn
 }
 
 async function knockHost(endpoint: Endpoint, signal: AbortSignal): Promise<Knock> {
-  for (let attempt = 0; attempt < 4; attempt++) {
+  for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs *= 2) {
     const found = await knockOnce(endpoint, signal)
     if (found !== 'dropped') return found
+    await pause(pauseMs, undefined, { signal }).catch(() => undefined)
   }
   return 'unknown'
 }
