@@ -40,6 +40,7 @@ export function tap(inner: Transport, { connected, chunk }: TapEvents): Transpor
         },
         disconnected: (peer) => events.disconnected(peer),
         refused: (peer) => events.refused(peer),
+        mute: (peer) => events.mute(peer),
         problem: (where, error) => events.problem(where, error),
       }),
     publish: (message) => inner.publish(message),

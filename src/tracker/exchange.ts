@@ -13,6 +13,8 @@ export interface SelfPorts {
   readonly pulse: () => { readonly beat: number; readonly promiseMs: number }
   /** A peer has met its id in this life or a later one, as over or as lived by another (refute). */
   readonly met: (incarnation: number) => void
+  /** Another life of its id than this one was heard so many ms ago. */
+  readonly lived: (silentMs: number) => void
 }
 
 /** Takes in what others say, by gossip and in syncs, and tells them in turn what this node can tell of. */
@@ -101,6 +103,14 @@ export class Exchange {
       else this.#roster.raise(owner)
     }
     return { wants, left }
+  }
+
+  /** Takes in what a peer that does not gossip with this node says of it, and nothing else. */
+  overhear(heads: readonly HeadInfo[]): void {
+    const said = heads.find(({ owner }) => owner === this.#selfId)
+    if (said !== undefined && said.incarnation !== this.#headOf(this.#selfId).incarnation) {
+      this.#self.lived(said.silentMs)
+    }
   }
 
   /** A peer knows that these incarnations left. */

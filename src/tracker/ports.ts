@@ -52,6 +52,11 @@ export interface TransportEvents {
   disconnected(peer: NodeId): void
   /** Proof of death: the connection closed (or was never there) and a dial to every known address was refused. */
   refused(peer: NodeId): void
+  /**
+   * A peer that is connected and speaks the sync protocol does not gossip with this node: it may be connected to another
+   * process under this node's id. `openSync` reaches it until the promise resolves; then it may be hung up.
+   */
+  mute(peer: NodeId): Promise<void>
   /** Something is wrong with a peer or a seed; `where` is a node id or an address. For reports, not for decisions. */
   problem(where: string, error: RollcallError): void
 }

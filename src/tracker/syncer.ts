@@ -100,6 +100,23 @@ export class Syncer {
     this.#schedulePull()
   }
 
+  /** Hears what a peer can tell of, and tells nothing. For one that does not gossip with this node. */
+  async overhear(peer: NodeId): Promise<void> {
+    try {
+      const channel = await this.#options.transport.openSync(peer, this.#abort.signal)
+      await this.#run(peer, channel, (source) => ({
+        ...source,
+        heads: () => [],
+        compare: (heads) => {
+          this.#exchange.overhear(heads)
+          return { wants: [], left: [] }
+        },
+      }))
+    } catch (error) {
+      this.#failed(peer, error)
+    }
+  }
+
   /** The regular sync, if it is time. */
   tick(): void {
     if (this.#now < this.#nextSyncAt) return
@@ -159,7 +176,11 @@ export class Syncer {
   }
 
   /** Runs one sync to its end, watched for progress. Never rejects. */
-  async #run(peer: NodeId, channel: Channel): Promise<void> {
+  async #run(
+    peer: NodeId,
+    channel: Channel,
+    adapt = (source: SyncSource): SyncSource => source,
+  ): Promise<void> {
     const { signal } = this.#abort
     if (signal.aborted) {
       channel.abort(closing())
@@ -171,7 +192,7 @@ export class Syncer {
     // Who knows as many nodes as it may tells of itself as well.
     const session = new SyncSession(
       watched,
-      this.#source(peer, watched),
+      adapt(this.#source(peer, watched)),
       wireLimits(this.#options),
       maxNodes + 1,
     )

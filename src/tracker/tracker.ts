@@ -79,6 +79,9 @@ export class Tracker extends Emitter<TrackerEvents> {
     this.#exchange = new Exchange(options, this.#replica, membership, this.#roster, {
       pulse: () => ({ beat: this.#beater.beat, promiseMs: this.#beater.promiseMs }),
       met: (incarnation) => this.#metSelf(incarnation),
+      lived: (silentMs) => {
+        if (this.#identity.isTwin(silentMs)) this.#yield()
+      },
     })
     this.#syncer = new Syncer(options, this.#roster, this.#exchange, report)
     this.#ticker = new Ticker(clock, options.broadcastPeriodMs, (lateMs) => this.#tick(lateMs))
@@ -270,6 +273,9 @@ export class Tracker extends Emitter<TrackerEvents> {
       refused: (peer) => {
         if (running()) this.#roster.refuse(peer)
       },
+      mute: async (peer) => {
+        if (running()) await this.#syncer.overhear(peer)
+      },
       problem: (where, error) => this.#report('problem', where, error),
     }
   }
@@ -325,17 +331,19 @@ export class Tracker extends Emitter<TrackerEvents> {
     if (this.#state !== 'running' || seen < this.#writer.incarnation) return
     const next = this.#identity.refute(seen)
     if (next === undefined) {
-      const error = new RollcallError(
-        'ROLLCALL_IDENTITY_CONFLICT',
-        `another live process is ${this.id}; this one has closed`,
-      )
-      // Not a goodbye: the other one lives on under this identity.
-      this.#closing ??= this.#shutDown(false)
-      this.dispatch('error', error)
+      this.#yield()
       return
     }
     this.#roster.reportReborn(this.#writer.reincarnate(next))
     this.#beater.reborn()
+  }
+
+  /** Another process lives under this id. Closes without a goodbye: it would be the other one's too. */
+  #yield(): void {
+    if (this.#state !== 'running') return
+    this.#closing ??= this.#shutDown(false)
+    const message = `another live process is ${this.id}; this one has closed`
+    this.dispatch('error', new RollcallError('ROLLCALL_IDENTITY_CONFLICT', message))
   }
 
   async #shutDown(goodbye: boolean): Promise<void> {

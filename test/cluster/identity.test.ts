@@ -180,5 +180,6 @@ const deaf = {
   connected: () => undefined,
   disconnected: () => undefined,
   refused: () => undefined,
+  mute: () => Promise.resolve(),
   problem: () => undefined,
 }

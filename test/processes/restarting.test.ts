@@ -139,7 +139,13 @@ describe.each(LINES.slice(0, 2))('$called', ({ lines }) => {
     },
     async () => {
       const [witness, other] = (await cluster(2, lines)) as [Member, Member]
-      const setup: Setup = { line, name: 'twin', join: [witness.address], identityFile: place('identity') }
+      const setup: Setup = {
+        line,
+        name: 'twin',
+        join: [witness.address],
+        identityFile: place('identity'),
+        mesh: { memberGraceMs: 1_000, maxBackoffMs: 1_000 },
+      }
       const first = await start(setup)
       await offer(first, 'of-first')
       await allSee([witness, other], 'of-first', [first])

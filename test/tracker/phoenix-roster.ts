@@ -31,6 +31,7 @@ export class Observer {
   /** Owners of which it has found that it lacks something, and who told. */
   readonly behind: [owner: NodeId, via: NodeId][] = []
   readonly met: number[] = []
+  readonly lived: number[] = []
 
   constructor(id: NodeId, options: Partial<TrackerOptions> = {}) {
     this.transport = new StubTransport(id)
@@ -47,6 +48,7 @@ export class Observer {
     this.exchange = new Exchange(resolved, this.replica, membership, this.roster, {
       pulse: () => ({ beat: 1, promiseMs: 200 }),
       met: (incarnation) => this.met.push(incarnation),
+      lived: (silentMs) => this.lived.push(silentMs),
     })
   }
 

@@ -48,6 +48,11 @@ class Recorder implements TransportEvents {
     return this.relay(text)
   }
 
+  mute(): Promise<void> {
+    this.calls += 1
+    return Promise.resolve()
+  }
+
   sync(peer: NodeId, channel: Channel): void {
     this.calls += 1
     this.channels.push({ peer, channel })

@@ -9,6 +9,7 @@ await transport.start({
   connected: () => undefined,
   disconnected: () => undefined,
   refused: () => undefined,
+  mute: () => Promise.resolve(),
   problem: () => undefined,
 })
 process.stdout.write(`${JSON.stringify({ id: transport.id, addresses: transport.addresses() })}\n`)

@@ -105,6 +105,10 @@ export class Recorder implements TransportEvents {
     return true
   }
 
+  mute(): Promise<void> {
+    return Promise.resolve()
+  }
+
   sync(peer: NodeId, channel: Channel): void {
     this.channels.push({ peer, channel })
   }

@@ -127,6 +127,7 @@ describe('addresses', () => {
       connected: nothing,
       disconnected: nothing,
       refused: nothing,
+      mute: () => Promise.resolve(),
       problem: nothing,
     })
     expect(transport.addresses().length).toBeGreaterThan(0)

@@ -146,7 +146,7 @@ describe('neighbours', () => {
       {
         connected: (peer) => said.push(`+${peer}`),
         disconnected: (peer) => said.push(`-${peer}`),
-        stranger: (peer) => said.push(`?${peer}`),
+        stranger: (peer, speaks) => said.push(`?${peer}${speaks ? ' speaks' : ''}`),
         outdated: (peer) => said.push(`!${peer}`),
       },
     )
@@ -194,15 +194,19 @@ describe('neighbours', () => {
     expect(said).toEqual(['!p', '+p'])
   })
 
-  test('who has not become one in time is a stranger', async () => {
+  test('who has not become one in time is a stranger, again and again, until it is closed', async () => {
     const { made, said, state } = neighbours()
     made.opened('s')
-    await until('it is said', () => said.length > 0)
+    await until('it is said twice', () => said.length > 1)
+    made.identified('s', ['/sync/1'])
+    await until('that it speaks is said', () => said.includes('?s speaks'))
+    made.closed('s')
+    said.splice(0)
     Object.assign(state, { subscribed: true, reaches: true })
     made.identified('p', ['/sync/1'])
     const from = performance.now()
     await until('the grace is over', () => performance.now() - from > 200)
-    expect(said).toEqual(['?s', '+p'])
+    expect(said).toEqual(['+p'])
   })
 })
 

@@ -55,6 +55,7 @@ function listen(): Told {
       connected: (peer) => lines.push(`+${peer}`),
       disconnected: (peer) => lines.push(`-${peer}`),
       refused: (peer) => lines.push(`refused ${peer}`),
+      mute: () => Promise.resolve(),
       problem: (where) => lines.push(`problem ${where}`),
     },
   }

@@ -3,8 +3,8 @@ import type { NodeId } from '../../core/frame.ts'
 export interface NeighbourEvents {
   connected(peer: NodeId): void
   disconnected(peer: NodeId): void
-  /** The peer has been connected for the whole grace and is no neighbour. */
-  stranger(peer: NodeId): void
+  /** The peer has been connected for the whole grace, or one more, and is no neighbour. `speaks`: it knows our sync protocol. */
+  stranger(peer: NodeId, speaks: boolean): void
   /** The peer is subscribed, but what identify said of it does not list our protocol: ask again. */
   outdated(peer: NodeId): void
 }
@@ -60,8 +60,9 @@ export class Neighbours {
 
   opened(peer: NodeId): void {
     if (this.#candidates.has(peer)) return
-    const grace = setTimeout(() => {
-      if (!this.has(peer)) this.#events.stranger(peer)
+    // Again and again while it stays: a brought node hangs nobody up, and what one look does not show the next may.
+    const grace = setInterval(() => {
+      if (!this.has(peer)) this.#events.stranger(peer, this.#speaks(peer))
     }, this.#rules.graceMs)
     grace.unref()
     this.#candidates.set(peer, {
@@ -87,7 +88,7 @@ export class Neighbours {
     const candidate = this.#candidates.get(peer)
     if (candidate === undefined) return false
     this.#candidates.delete(peer)
-    clearTimeout(candidate.grace)
+    clearInterval(candidate.grace)
     clearTimeout(candidate.poll)
     if (candidate.neighbour) this.#events.disconnected(peer)
     return candidate.neighbour
@@ -95,7 +96,7 @@ export class Neighbours {
 
   stop(): void {
     for (const { grace, poll } of this.#candidates.values()) {
-      clearTimeout(grace)
+      clearInterval(grace)
       clearTimeout(poll)
     }
     this.#candidates.clear()
@@ -114,7 +115,7 @@ export class Neighbours {
       return
     }
     if (!subscribed || candidate.protocols === undefined) return
-    if (!candidate.protocols.includes(this.#rules.syncProtocol)) {
+    if (!this.#speaks(peer)) {
       if (!candidate.asked) this.#events.outdated(peer)
       candidate.asked = true
       return
@@ -126,5 +127,9 @@ export class Neighbours {
     }
     candidate.poll = setTimeout(() => this.look(peer, Math.min(2 * pollMs, LAST_POLL_MS)), pollMs)
     candidate.poll.unref()
+  }
+
+  #speaks(peer: NodeId): boolean {
+    return this.#candidates.get(peer)?.protocols?.includes(this.#rules.syncProtocol) === true
   }
 }

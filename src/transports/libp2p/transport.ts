@@ -104,7 +104,7 @@ export class Libp2pTransport implements Transport {
       {
         connected: (peer) => this.#joined(peer),
         disconnected: (peer) => this.#events?.disconnected(peer),
-        stranger: (peer) => this.#stranger(peer),
+        stranger: (peer, speaks) => void this.#stranger(peer, speaks),
         outdated: (peer) => void this.#links.identify(peer),
       },
     )
@@ -316,7 +316,12 @@ export class Libp2pTransport implements Transport {
   }
 
   /** A brought node may have connections of its own that are no business of ours; a seed is our business. */
-  #stranger(peer: NodeId): void {
+  async #stranger(peer: NodeId, speaks: boolean): Promise<void> {
+    if (speaks) {
+      await this.#events?.mute(peer)
+      if (this.#making.own) this.#links.hangUp(peer, 'it does not gossip')
+      return
+    }
     const where = this.#mesh.nameOf(peer)
     if (!this.#making.own && where === peer) return
     this.#reports.stranger(where)
