@@ -14,6 +14,9 @@ import type { Channel } from './ports.ts'
  */
 const CHUNK_BYTES = 128 * 1024
 
+/** Up to this size a message is not worth a turn of its own, bytes: it takes some 50 µs. */
+const SMALL_BYTES = 4 * 1024
+
 /** What a sync reads from and writes to: the exchange, with one peer. */
 export interface SyncSource {
   /** What this node can tell of. */
@@ -27,7 +30,7 @@ export interface SyncSource {
   learn(owner: NodeId, frame: Frame<Json>): void
   /** A message of a later protocol came and was passed over. */
   unknown(error: RollcallError): void
-  /** Resolves in a later turn of the event loop. */
+  /** Resolves in a later turn of the event loop, which no other sync shares. */
   turn(): Promise<void>
 }
 
@@ -83,7 +86,7 @@ export class SyncSession {
       if (frame === undefined || frame.from === frame.to) continue
       for (const bytes of encodeChunks(want.owner, frame, this.#cutBytes)) {
         await this.#channel.send(bytes)
-        await this.#source.turn()
+        if (bytes.length > SMALL_BYTES) await this.#source.turn()
       }
     }
     await this.#channel.send(encodeSyncMessage({ kind: 'done' }))
@@ -92,6 +95,7 @@ export class SyncSession {
   async #read(): Promise<void> {
     try {
       for await (const bytes of this.#channel.messages) {
+        if (bytes.length > SMALL_BYTES) await this.#source.turn()
         const message = this.#decode(bytes)
         if (message === undefined) continue
         if (message.kind === 'done') {
@@ -99,7 +103,6 @@ export class SyncSession {
           return
         }
         this.#take(message, bytes.length)
-        if (message.kind === 'chunk') await this.#source.turn()
       }
       throw new RollcallError('ROLLCALL_SYNC_FAILED', 'the peer closed the channel before it was done')
     } catch (error) {

@@ -54,6 +54,7 @@ export class Syncer {
   readonly #waiting: (() => void)[] = []
   readonly #patience = new Map<NodeId, Timer>()
   #incoming = 0
+  #lastTurn = Promise.resolve()
   #pullTimer: Timer | undefined
   #retryTimer: Timer | undefined
   #nextSyncAt: number
@@ -221,8 +222,15 @@ export class Syncer {
         exchange.learn(owner, peer, frame)
       },
       unknown: (error) => this.#report('rejected', peer, error.code, error.message),
-      turn: () => sleep(this.#options.clock, 0, this.#abort.signal),
+      turn: () => this.#turn(),
     }
+  }
+
+  /** One turn for one sync: those that go on at once would block the event loop for the sum of them. */
+  #turn(): Promise<void> {
+    const turn = this.#lastTurn.then(() => sleep(this.#options.clock, 0, this.#abort.signal))
+    this.#lastTurn = turn
+    return turn
   }
 
   /** Keeps of the wants those that no other sync that moves is fetching already, at least as new. */
