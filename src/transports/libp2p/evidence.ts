@@ -14,6 +14,8 @@ const SETTLE_MS = 25
  * process had open, its connections in part before its listener: tries without a pause are over before that.
  */
 const FIRST_PAUSE_MS = 5
+/** By then half a second has passed, and what still drops connections is alive. */
+const LAST_PAUSE_MS = 320
 
 function knockOnce(endpoint: Endpoint, signal: AbortSignal): Promise<Knock | 'dropped'> {
   return new Promise((resolve) => {
@@ -58,7 +60,7 @@ export async function knock(endpoint: Endpoint, signal: AbortSignal): Promise<Kn
 }
 
 async function knockHost(endpoint: Endpoint, signal: AbortSignal): Promise<Knock> {
-  for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs *= 2) {
+  for (let pauseMs = FIRST_PAUSE_MS; pauseMs <= LAST_PAUSE_MS && !signal.aborted; pauseMs *= 2) {
     const found = await knockOnce(endpoint, signal)
     if (found !== 'dropped') return found
     await pause(pauseMs, undefined, { signal }).catch(() => undefined)

@@ -31,6 +31,9 @@ export interface Endpoint extends Party {
   sync(end: ConnectionEnd, channel: Channel): void
 }
 
+/** Longest time for which a message of gossip holds up what follows it: TCP's least retransmission time-out on Linux. */
+const MAX_HOLD_MS = 200
+
 type Signal = 'accept' | 'alive' | 'ping' | 'pong' | 'reset'
 type Piece = { readonly kind: Signal } | ChannelPiece
 
@@ -100,8 +103,9 @@ export class ConnectionEnd {
     })
     for (const [copy, delay] of copies.entries()) {
       const again = copy > 0
-      // A reset that follows travels on the same socket, so it must not overtake a goodbye.
-      if (!again) this.#line.holdUntil(clock.now() + delay)
+      // A reset that follows travels on the same socket, so it must not overtake a goodbye; but one message that has gone
+      // astray must not keep the end of a connection secret for seconds.
+      if (!again) this.#line.holdUntil(clock.now() + Math.min(delay, MAX_HOLD_MS))
       this.remote.clock.setTimer(() => this.#other?.receiveGossip(gossip, again), delay)
     }
   }
