@@ -21,6 +21,8 @@ export interface Endpoint extends Party {
   readonly id: NodeId
   /** False once it was stopped or has crashed. */
   readonly alive: boolean
+  /** It has ended: nothing of it runs any more, but its machine still answers for it. */
+  readonly over: boolean
   /** An end of ours is open. */
   opened(end: ConnectionEnd): void
   /** It broke, or the other end closed it. Not called for what this side closes itself. */
@@ -67,13 +69,13 @@ export class ConnectionEnd {
     })
   }
 
-  /** Makes a connection that `target` has accepted. `accepted` is called once the dialler's end is open. */
+  /** Makes a connection that `target` has accepted. Returns the dialler's end; `accepted` is called once that is open. */
   static accept(
     settings: NetworkSettings,
     dialler: Endpoint,
     target: Endpoint,
     accepted: (end: ConnectionEnd) => void,
-  ): void {
+  ): ConnectionEnd {
     const near = new ConnectionEnd(settings, dialler, target, 1)
     const far = new ConnectionEnd(settings, target, dialler, 2)
     near.#other = far
@@ -82,6 +84,7 @@ export class ConnectionEnd {
     far.#line.send({ kind: 'accept' })
     far.#open()
     target.opened(far)
+    return near
   }
 
   get state(): 'opening' | 'open' | 'closed' {

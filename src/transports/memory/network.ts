@@ -71,6 +71,7 @@ export class MemoryNetwork {
     const { clock, dialTimeoutMs } = this.settings
     const { from } = dial
     let over = false
+    let near: ConnectionEnd | undefined
     let retryMs = REDIAL_LOST_MS
     const finish = (outcome: DialOutcome): void => {
       if (over) return
@@ -81,7 +82,7 @@ export class MemoryNetwork {
     const timeout = from.clock.setTimer(() => finish('unknown'), dialTimeoutMs)
     const knock = (): void => {
       if (over) return
-      if (this.#pass(from.address, dial.address, () => this.#knocked(dial, answer, accepted))) return
+      if (this.#pass(from.address, dial.address, () => this.#knocked(dial, answer, begun, accepted))) return
       clock.setTimer(knock, retryMs)
       retryMs *= 2
     }
@@ -89,6 +90,9 @@ export class MemoryNetwork {
       if (over || this.#pass(dial.address, from.address, () => from.clock.setTimer(() => finish(outcome), 0)))
         return
       clock.setTimer(knock, retryMs)
+    }
+    const begun = (end: ConnectionEnd): void => {
+      near = end
     }
     const accepted = (end: ConnectionEnd): void => {
       if (over || !from.alive) {
@@ -103,6 +107,8 @@ export class MemoryNetwork {
       cancel() {
         over = true
         timeout.cancel()
+        // The other end is open already: the machine of a dialler that has ended says that this one is not.
+        if (from.over) near?.close()
       },
     }
   }
@@ -115,7 +121,12 @@ export class MemoryNetwork {
     return true
   }
 
-  #knocked(dial: Dial, answer: (outcome: DialOutcome) => void, accepted: (end: ConnectionEnd) => void): void {
+  #knocked(
+    dial: Dial,
+    answer: (outcome: DialOutcome) => void,
+    begun: (end: ConnectionEnd) => void,
+    accepted: (end: ConnectionEnd) => void,
+  ): void {
     const target = this.#listeners.get(dial.address)
     if (target === undefined) {
       answer('refused')
@@ -123,9 +134,12 @@ export class MemoryNetwork {
     }
     // A stalled process is connected to by its machine, but does not answer.
     target.clock.setTimer(() => {
+      // The machine of a dialler that has ended meanwhile breaks the connection off before it is one.
+      if (dial.from.over) return
       if (!target.alive) answer('refused')
       else if (dial.expected !== undefined && dial.expected !== target.id) answer('refused')
-      else if (target.admits(dial.from)) ConnectionEnd.accept(this.settings, dial.from, target, accepted)
+      else if (target.admits(dial.from))
+        begun(ConnectionEnd.accept(this.settings, dial.from, target, accepted))
       else answer('met')
     }, 0)
   }

@@ -157,12 +157,16 @@ export class MemoryTransport implements Transport {
 
   #listen(): Listener {
     const isAlive = (): boolean => this.#state === 'running'
+    const isOver = (): boolean => this.#state === 'over'
     return {
       id: this.id,
       address: this.address,
       clock: this.#clock,
       get alive() {
         return isAlive()
+      },
+      get over() {
+        return isOver()
       },
       admits: (dialler) => this.#admits(dialler.address, this.#endsWith(dialler.id, dialler.address)),
       opened: (end) => this.#opened(end),
