@@ -9,14 +9,14 @@ import { LIBRARY_VERSION } from '../version.ts'
 import { decodeBeat } from '../wire/gossip.ts'
 import type { WireLimits } from '../wire/limits.ts'
 import { Beater } from './beater.ts'
-import { print } from './check.ts'
 import { Directory } from './directory.ts'
 import { Emitter } from './emitter.ts'
 import { Exchange } from './exchange.ts'
 import { Identity } from './identity.ts'
+import { InTurn } from './in-turn.ts'
 import { Ledger } from './ledger.ts'
 import { checkName, copyMeta } from './meta.ts'
-import { Monitor } from './monitor.ts'
+import type { Monitor } from './monitor.ts'
 import { factsToMeta, NODE_TOPIC } from './node-entry.ts'
 import {
   resolveTrackerOptions,
@@ -24,6 +24,7 @@ import {
   type ResolvedTrackerOptions,
   type TrackerOptions,
 } from './options.ts'
+import { at, checkMonitor, checkPlace, checkString } from './place.ts'
 import type { TransportEvents } from './ports.ts'
 import { Roster, type Report } from './roster.ts'
 import { Syncer } from './syncer.ts'
@@ -50,7 +51,7 @@ export class Tracker extends Emitter<TrackerEvents> {
   readonly #ticker: Ticker
   readonly #identity: Identity
   readonly #ledger = new Ledger((refs) => this.#remove(refs))
-  readonly #facts: (() => void)[] = []
+  readonly #facts = new InTurn()
   readonly #rejected = new Map<RollcallErrorCode, number>()
   #ownRef: number | undefined
   #addresses: readonly string[] = []
@@ -127,7 +128,7 @@ export class Tracker extends Emitter<TrackerEvents> {
    */
   track(monitor: Monitor, topic: string, key: string, meta: Json): number {
     this.#checkOpen()
-    this.#checkPlace(monitor, topic, key)
+    checkPlace(monitor, topic, key, this.#options.maxKeyBytes)
     const { maxEntriesPerNode, maxMetaBytes } = this.#options
     const copy = copyMeta(meta, maxMetaBytes)
     // Reading the meta may have run getters of the caller's, so what they may have changed is checked after it.
@@ -157,7 +158,7 @@ export class Tracker extends Emitter<TrackerEvents> {
    */
   update(monitor: Monitor, topic: string, key: string, meta: MetaUpdate): number {
     this.#checkOpen()
-    this.#checkPlace(monitor, topic, key)
+    checkPlace(monitor, topic, key, this.#options.maxKeyBytes)
     const ref = this.#ledger.get(monitor, topic, key)
     const entry = ref === undefined ? undefined : this.#replica.state(this.id)?.entries.get(ref)
     if (ref === undefined || entry === undefined) {
@@ -365,16 +366,10 @@ export class Tracker extends Emitter<TrackerEvents> {
     timer.cancel()
   }
 
-  /** Facts go out one after the other, in the order they happened, also when a listener brings about new ones. */
   #report<Event extends keyof TrackerEvents>(event: Event, ...payload: TrackerEvents[Event]): void {
     if (this.#state === 'closed') return
     if (event === 'rejected') this.#count(payload[1] as RollcallErrorCode)
     this.#facts.push(() => this.dispatch(event, ...payload))
-    if (this.#facts.length > 1) return
-    for (let fact = this.#facts[0]; fact !== undefined; fact = this.#facts[0]) {
-      fact()
-      this.#facts.shift()
-    }
   }
 
   #count(code: RollcallErrorCode): void {
@@ -383,27 +378,6 @@ export class Tracker extends Emitter<TrackerEvents> {
 
   #checkOpen(): void {
     if (this.#state === 'closed') throw new RollcallError('ROLLCALL_CLOSED')
-  }
-
-  #checkPlace(monitor: Monitor, topic: string, key: string): void {
-    checkMonitor(monitor)
-    checkName('topic', topic, this.#options.maxKeyBytes)
-    checkName('key', key, this.#options.maxKeyBytes)
-    if (topic === NODE_TOPIC)
-      throw new RollcallError('ROLLCALL_INVALID_ARGUMENT', `the topic ${NODE_TOPIC} is reserved`)
-  }
-}
-
-const at = (topic: string, key: string): string => `${print(key)} in ${print(topic)}`
-
-function checkString(what: string, value: unknown): void {
-  if (typeof value === 'string') return
-  throw new RollcallError('ROLLCALL_INVALID_ARGUMENT', `${what} must be a string, not ${print(value)}`)
-}
-
-function checkMonitor(monitor: unknown): void {
-  if (!(monitor instanceof Monitor)) {
-    throw new RollcallError('ROLLCALL_INVALID_ARGUMENT', `monitor must be a Monitor, not ${print(monitor)}`)
   }
 }
 
