@@ -106,8 +106,9 @@ describe('C5: an update is never a gap', () => {
       // Once after every step of the simulation.
       let over = false
       const loop = (): void => {
+        if (over) return
         look()
-        if (!over) setImmediate(loop)
+        setImmediate(loop)
       }
       loop()
       for (let n = 1; n <= 10_000; n++) {
