@@ -213,21 +213,27 @@ describe('C8: names used once', () => {
       }
       for (const registration of talk) registration.unregister()
       await come(15)
-      const before = { heap: await heapUsed(), traffic: await quietTraffic(net, 120_000) }
-      await come(50)
-      expect(count).toBe(650)
+      const before = await quietTraffic(net, 120_000)
+      const growths: number[] = []
+      for (let batch = 0; batch < 3; batch++) {
+        const heap = await heapUsed()
+        await come(50)
+        growths.push(((await heapUsed()) - heap) / 500)
+      }
+      expect(count).toBe(150 + 3 * 500)
       for (const node of stay) {
         expect(node.tracker.nodes()).toHaveLength(3)
         expect(node.registry.services()).toHaveLength(0)
         expect(node.tracker.list('$node')).toHaveLength(3)
       }
-      const after = { heap: await heapUsed(), traffic: await quietTraffic(net, 120_000) }
-      expect(after.traffic.gossip - before.traffic.gossip).toBeLessThan(3)
-      expect(after.traffic.sync - before.traffic.sync).toBeLessThan(3)
+      const after = await quietTraffic(net, 120_000)
+      expect(after.gossip - before.gossip).toBeLessThan(3)
+      expect(after.sync - before.sync).toBeLessThan(3)
       // Nobody dials the dead.
-      expect(after.traffic.control).toBeLessThan(1.2 * before.traffic.control)
-      // Of the 500 the last 50 are remembered, as an id and two numbers; what a node held of one is larger.
-      expect((after.heap - before.heap) / 500).toBeLessThan(1_200)
+      expect(after.control).toBeLessThan(1.2 * before.control)
+      // The heap goes up and down by some 100 KB as code warms up; what is kept of each node adds to every batch. Of all
+      // the last 50 are remembered, as an id and three numbers.
+      expect(Math.min(...growths)).toBeLessThan(400)
     },
   )
 })
