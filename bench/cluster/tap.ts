@@ -33,7 +33,8 @@ export function tap(inner: Transport, { connected, chunk }: TapEvents): Transpor
     start: (events: TransportEvents) =>
       inner.start({
         gossip: (author, via, message) => events.gossip(author, via, message),
-        sync: (peer, channel) => events.sync(peer, overhear(channel)),
+        opened: (peer, purpose, channel) =>
+          events.opened(peer, purpose, purpose === 'sync' ? overhear(channel) : channel),
         connected: (peer) => {
           connected()
           events.connected(peer)
@@ -44,12 +45,16 @@ export function tap(inner: Transport, { connected, chunk }: TapEvents): Transpor
         problem: (where, error) => events.problem(where, error),
       }),
     publish: (message) => inner.publish(message),
-    openSync: async (peer, signal) => overhear(await inner.openSync(peer, signal)),
+    open: async (peer, purpose, signal) => {
+      const channel = await inner.open(peer, purpose, signal)
+      return purpose === 'sync' ? overhear(channel) : channel
+    },
     neighbours: () => inner.neighbours(),
     addresses: () => inner.addresses(),
     learn: (peer, addresses) => inner.learn(peer, addresses),
     forget: (peer) => inner.forget(peer),
-    probe: (peer) => inner.probe(peer),
+    examine: (peer) => inner.examine(peer),
+    hangUp: (peer, why) => inner.hangUp(peer, why),
     stop: () => inner.stop(),
   }
 }

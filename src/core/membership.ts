@@ -107,6 +107,12 @@ export class Membership {
     return { kind: 'restarted', was: member }
   }
 
+  /** An owner showed over a connection that its process lives. That keeps it up; it brings nobody back. */
+  touch(node: NodeId, now: number): void {
+    const member = this.#members.get(node)
+    if (member?.status === 'up') this.#set({ ...member, pulse: { ...member.pulse, heardAt: now } })
+  }
+
   /** Notes a version that the owner itself claimed, or that is held here. */
   claim(node: NodeId, incarnation: number, version: number): void {
     const member = this.#members.get(node)

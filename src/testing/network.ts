@@ -31,6 +31,7 @@ export interface Passage extends LinkMessage {
 export interface Traffic {
   readonly gossip: { readonly messages: number; readonly bytes: number }
   readonly sync: { readonly messages: number; readonly bytes: number }
+  readonly probe: { readonly messages: number; readonly bytes: number }
   /** Dials, credit, resets, signs of life. */
   readonly control: { readonly messages: number; readonly bytes: number }
 }
@@ -62,6 +63,7 @@ export class SimulatedNetwork {
   readonly #traffic = {
     gossip: { messages: 0, bytes: 0 },
     sync: { messages: 0, bytes: 0 },
+    probe: { messages: 0, bytes: 0 },
     control: { messages: 0, bytes: 0 },
   }
 
@@ -189,7 +191,7 @@ export class SimulatedNetwork {
     return structuredClone(this.#traffic)
   }
 
-  /** Shows every message of gossip, sync and control as a link takes it. Returns how to stop. */
+  /** Shows every message as a link takes it, whatever its kind. Returns how to stop. */
   tap(listener: (passage: Passage) => void): () => void {
     this.#taps.add(listener)
     return () => this.#taps.delete(listener)
@@ -222,7 +224,7 @@ export class SimulatedNetwork {
     count.messages += 1
     count.bytes += bytes
     const atMs = this.clock.now()
-    if (message.kind !== 'control') {
+    if (message.kind === 'gossip' || message.kind === 'sync') {
       this.#log.add(atMs, () => {
         const fate =
           delaysMs.length === 0 ? 'lost' : delaysMs.map((delay) => `+${delay.toFixed(3)}`).join(' ')

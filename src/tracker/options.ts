@@ -28,6 +28,13 @@ export interface TrackerOptions {
   readonly downPeriodMs?: number
   /** Silence after which a node is forgotten, ms. Higher remembers more that is dead; lower resends what a long split hid. */
   readonly permdownPeriodMs?: number
+  /**
+   * Longest time without a sign of life of a neighbour before it is asked for one, ms. Lower notices a hung process
+   * sooner, at one small message and its answer for each neighbour.
+   */
+  readonly probePeriodMs?: number
+  /** How long a probe waits for its answer, ms. Above the worst round trip, or busy nodes count as hung. */
+  readonly probeTimeoutMs?: number
   /** Time between two syncs with a random neighbour, ms. Lower repairs what nothing else noticed sooner, at two small messages each. */
   readonly syncPeriodMs?: number
   /** Time without progress after which a sync is broken off, ms. */
@@ -57,7 +64,8 @@ export interface TrackerOptions {
 }
 
 /**
- * The periods are Phoenix.Tracker's own defaults (1.5 s, 10 silent periods, 30 s, 20 min). 20 ms of coalescing
+ * The periods are Phoenix.Tracker's own defaults (1.5 s, 10 silent periods, 30 s, 20 min). Probes go at the pace of
+ * SWIM's and memberlist's (1 s), with room for one lost packet that TCP sends again. 20 ms of coalescing
  * keeps an eager burst at 50 messages a second, far below the 2,600 that one core signs. Sizes: see `WIRE_LIMITS`.
  */
 export const TRACKER_DEFAULTS = {
@@ -67,6 +75,8 @@ export const TRACKER_DEFAULTS = {
   maxSilentPeriods: 10,
   downPeriodMs: 30_000,
   permdownPeriodMs: 1_200_000,
+  probePeriodMs: 1_000,
+  probeTimeoutMs: 1_000,
   syncPeriodMs: 30_000,
   syncTimeoutMs: 10_000,
   maxConcurrentSyncs: 4,
@@ -159,12 +169,13 @@ const LEAST_FRAME_BYTES = 128
 const TRANSPORT_METHODS = [
   'start',
   'publish',
-  'openSync',
+  'open',
   'neighbours',
   'addresses',
   'learn',
   'forget',
-  'probe',
+  'examine',
+  'hangUp',
   'stop',
 ] as const satisfies readonly (keyof Transport)[]
 
@@ -174,6 +185,8 @@ function checkNumbers(options: ResolvedTrackerOptions): void {
     'flushIntervalMs',
     'downPeriodMs',
     'permdownPeriodMs',
+    'probePeriodMs',
+    'probeTimeoutMs',
     'syncPeriodMs',
     'syncTimeoutMs',
     'leaveTimeoutMs',

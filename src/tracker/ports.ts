@@ -37,6 +37,9 @@ export interface Channel {
   abort(reason: Error): void
 }
 
+/** What a channel is for: `sync` brings replicas together, `probe` asks and answers whether processes live. */
+export type ChannelPurpose = 'sync' | 'probe'
+
 /** What a transport tells its node. Callbacks never throw. */
 export interface TransportEvents {
   /**
@@ -44,9 +47,9 @@ export interface TransportEvents {
    * Never called for our own messages. Returns false for a message that must not be passed on.
    */
   gossip(author: NodeId, via: NodeId, message: Uint8Array): boolean
-  /** A peer opened a sync channel. */
-  sync(peer: NodeId, channel: Channel): void
-  /** A peer became a neighbour: gossip and `openSync` reach it. Once until `disconnected`. */
+  /** A peer opened a channel. */
+  opened(peer: NodeId, purpose: ChannelPurpose, channel: Channel): void
+  /** A peer became a neighbour: gossip and `open` reach it. Once until `disconnected`. */
   connected(peer: NodeId): void
   /** The last connection to a neighbour closed. */
   disconnected(peer: NodeId): void
@@ -54,7 +57,7 @@ export interface TransportEvents {
   refused(peer: NodeId): void
   /**
    * A peer that is connected and speaks the sync protocol does not gossip with this node: it may be connected to another
-   * process under this node's id. `openSync` reaches it until the promise resolves; then it may be hung up.
+   * process under this node's id. `open` reaches it until the promise resolves; then it may be hung up.
    */
   mute(peer: NodeId): Promise<void>
   /** Something is wrong with a peer or a seed; `where` is a node id or an address. For reports, not for decisions. */
@@ -69,9 +72,9 @@ export interface Transport {
   start(events: TransportEvents): Promise<void>
   /** Gossips to the cluster. Resolves once handed to the neighbours of this moment; never rejects; alone it is a no-op. */
   publish(message: Uint8Array): Promise<void>
-  /** Opens a sync channel to a neighbour. Rejects with `ROLLCALL_PEER_UNREACHABLE`. */
-  openSync(peer: NodeId, signal: AbortSignal): Promise<Channel>
-  /** Peers that gossip and `openSync` reach now. */
+  /** Opens a channel to a neighbour. Rejects with `ROLLCALL_PEER_UNREACHABLE`. */
+  open(peer: NodeId, purpose: ChannelPurpose, signal: AbortSignal): Promise<Channel>
+  /** Peers that gossip and `open` reach now. */
   neighbours(): readonly NodeId[]
   /** Where other nodes can dial this one. */
   addresses(): readonly string[]
@@ -83,7 +86,9 @@ export interface Transport {
    * Looks whether a node is alive now, on a connection or by a dial. For a neighbour just disconnected the
    * transport does this by itself and calls `refused`.
    */
-  probe(peer: NodeId): Promise<'alive' | 'refused' | 'unknown'>
+  examine(peer: NodeId): Promise<'alive' | 'refused' | 'unknown'>
+  /** A neighbour answers nothing any more: drops every connection with it. What keeps the mesh dials it again. */
+  hangUp(peer: NodeId, why: string): void
   /** Closes everything. No callback comes after it has resolved. Idempotent, never rejects. */
   stop(): Promise<void>
 }

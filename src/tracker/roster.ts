@@ -81,6 +81,11 @@ export class Roster {
     else if (this.#membership.refuse(node, this.#now)) this.#lower(member, 'refused')
   }
 
+  /** A node showed over a connection of ours that it lives. */
+  touch(node: NodeId): void {
+    this.#membership.touch(node, this.#now)
+  }
+
   /** Judges every silence. `lateMs`: how much of it was this node's own stall. */
   judge(lateMs: number): void {
     if (lateMs > 0) this.#membership.forgive(lateMs, this.#now)
@@ -254,14 +259,14 @@ export class Roster {
   #verify(node: NodeId): Promise<void> {
     const underWay = this.#verifying.get(node)
     if (underWay !== undefined) return underWay
-    const verifying = this.#probe(node).finally(() => this.#verifying.delete(node))
+    const verifying = this.#look(node).finally(() => this.#verifying.delete(node))
     this.#verifying.set(node, verifying)
     return verifying
   }
 
-  async #probe(node: NodeId): Promise<void> {
+  async #look(node: NodeId): Promise<void> {
     if (this.#isAtOurAddress(node)) return
-    if ((await this.#options.transport.probe(node)) === 'refused') {
+    if ((await this.#options.transport.examine(node)) === 'refused') {
       this.refuse(node)
       return
     }

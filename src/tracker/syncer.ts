@@ -104,7 +104,7 @@ export class Syncer {
   /** Hears what a peer can tell of, and tells nothing. For one that does not gossip with this node. */
   async overhear(peer: NodeId): Promise<void> {
     try {
-      const channel = await this.#options.transport.openSync(peer, this.#abort.signal)
+      const channel = await this.#options.transport.open(peer, 'sync', this.#abort.signal)
       await this.#run(peer, channel, (source) => ({
         ...source,
         heads: () => [],
@@ -167,7 +167,7 @@ export class Syncer {
   async #outward(peer: NodeId): Promise<void> {
     this.#outgoing.add(peer)
     try {
-      const channel = await this.#options.transport.openSync(peer, this.#abort.signal)
+      const channel = await this.#options.transport.open(peer, 'sync', this.#abort.signal)
       await this.#run(peer, channel)
     } catch (error) {
       this.#failed(peer, error)

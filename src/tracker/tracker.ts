@@ -26,6 +26,7 @@ import {
 } from './options.ts'
 import { at, checkMonitor, checkPlace, checkString } from './place.ts'
 import type { TransportEvents } from './ports.ts'
+import { Prober } from './prober.ts'
 import { Roster, type Report } from './roster.ts'
 import { Syncer } from './syncer.ts'
 import { Ticker } from './ticker.ts'
@@ -47,6 +48,7 @@ export class Tracker extends Emitter<TrackerEvents> {
   readonly #roster: Roster
   readonly #exchange: Exchange
   readonly #syncer: Syncer
+  readonly #prober: Prober
   readonly #beater: Beater
   readonly #ticker: Ticker
   readonly #identity: Identity
@@ -85,6 +87,7 @@ export class Tracker extends Emitter<TrackerEvents> {
       },
     })
     this.#syncer = new Syncer(options, this.#roster, this.#exchange, report)
+    this.#prober = new Prober(options, (peer) => this.#roster.touch(peer), report)
     this.#ticker = new Ticker(clock, options.broadcastPeriodMs, (lateMs) => this.#tick(lateMs))
   }
 
@@ -256,21 +259,30 @@ export class Tracker extends Emitter<TrackerEvents> {
     // A random part of the period, so that nodes started together do not beat together.
     this.#ticker.start(random.next() * broadcastPeriodMs)
     // Those met during the start had nothing to be told yet.
-    for (const peer of transport.neighbours()) this.#syncer.connected(peer)
+    for (const peer of transport.neighbours()) this.#connected(peer)
+  }
+
+  #connected(peer: NodeId): void {
+    this.#syncer.connected(peer)
+    this.#prober.connected(peer)
   }
 
   #events(): TransportEvents {
     const running = () => this.#state === 'running'
     return {
       gossip: (author, via, message) => !running() || this.#hear(author, via, message),
-      sync: (peer, channel) => {
-        if (running()) void this.#syncer.incoming(peer, channel)
-        else channel.abort(new RollcallError('ROLLCALL_CLOSED', 'the node is not running'))
+      opened: (peer, purpose, channel) => {
+        if (!running()) channel.abort(new RollcallError('ROLLCALL_CLOSED', 'the node is not running'))
+        else if (purpose === 'probe') void this.#prober.answer(peer, channel)
+        else void this.#syncer.incoming(peer, channel)
       },
       connected: (peer) => {
-        if (running()) this.#syncer.connected(peer)
+        if (running()) this.#connected(peer)
       },
-      disconnected: (peer) => this.#syncer.disconnected(peer),
+      disconnected: (peer) => {
+        this.#syncer.disconnected(peer)
+        this.#prober.disconnected(peer)
+      },
       refused: (peer) => {
         if (running()) this.#roster.refuse(peer)
       },
@@ -284,6 +296,7 @@ export class Tracker extends Emitter<TrackerEvents> {
   #hear(author: NodeId, via: NodeId, message: Uint8Array): boolean {
     try {
       const beat = decodeBeat(message, this.#limits)
+      if (author === via) this.#prober.heard(via)
       this.#exchange.hear(author, via, beat)
       return true
     } catch (error) {
@@ -354,6 +367,7 @@ export class Tracker extends Emitter<TrackerEvents> {
     this.#beater.stop()
     if (goodbye) await this.#within(this.#beater.leave(), this.#options.leaveTimeoutMs)
     this.#syncer.close()
+    this.#prober.close()
     await this.#options.transport.stop()
     this.dispatch('close')
   }

@@ -153,7 +153,7 @@ describe('C43: only the owner speaks for itself', () => {
       })
       await forger.start(deaf)
       await net.until('they have met', 5_000, () => forger.neighbours().includes(a.id))
-      const channel = await net.settle(forger.openSync(a.id, new AbortController().signal))
+      const channel = await net.settle(forger.open(a.id, 'sync', new AbortController().signal))
       const life = b.tracker.nodes()[0]?.incarnation ?? 0
       for (const message of [
         { kind: 'heads' as const, heads: [], more: false },
@@ -175,7 +175,7 @@ describe('C43: only the owner speaks for itself', () => {
 /** A transport's user that hears nothing. */
 const deaf = {
   gossip: () => true,
-  sync: (_peer: string, channel: { abort(reason: Error): void }) =>
+  opened: (_peer: string, _purpose: string, channel: { abort(reason: Error): void }) =>
     channel.abort(new RollcallError('ROLLCALL_CLOSED')),
   connected: () => undefined,
   disconnected: () => undefined,

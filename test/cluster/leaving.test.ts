@@ -214,7 +214,7 @@ describe('C15: a leaving node hears its own leave come back', () => {
     const wants = new Promise<Uint8Array>((resolve) => (tell = resolve))
     const heads = encodeSyncMessage({ kind: 'heads', heads: [], more: false })
     const left = [{ owner: 'a', incarnation }]
-    transport.events.sync('b', channelOf([heads, wants]))
+    transport.events.opened('b', 'sync', channelOf([heads, wants]))
     let handOver: () => void = () => undefined
     transport.handedOver = new Promise((resolve) => (handOver = resolve))
     const closing = registry.close()

@@ -38,7 +38,7 @@ class ScriptedTransport implements Transport {
     return this.handedOver
   }
 
-  openSync(): Promise<Channel> {
+  open(): Promise<Channel> {
     return new Promise(() => undefined)
   }
 
@@ -58,8 +58,12 @@ class ScriptedTransport implements Transport {
     return undefined
   }
 
-  probe(): Promise<'unknown'> {
+  examine(): Promise<'unknown'> {
     return Promise.resolve('unknown')
+  }
+
+  hangUp(): void {
+    return undefined
   }
 
   stop(): Promise<void> {

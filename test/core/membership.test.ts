@@ -64,6 +64,19 @@ test('a relayed sign makes "last heard" later, never earlier and never past now'
   )
 })
 
+test('an answer over a connection keeps an owner up; it brings nobody back, and counts as no beat', () => {
+  const membership = withPeer()
+  membership.touch('b', 25)
+  expect(membership.get('b')?.pulse).toMatchObject({ beat: 1, heardAt: 25 })
+  expect(membership.judge(55).down).toEqual([])
+  expect(membership.judge(55.1).down).toEqual(['b'])
+  membership.touch('b', 60)
+  membership.touch('nobody', 60)
+  expect(membership.raise('b', HEAD, 60)).toBe(false)
+  expect(membership.get('b')).toMatchObject({ status: 'down', pulse: { heardAt: 25 } })
+  expect(membership.size).toBe(1)
+})
+
 test('down once, purged once, and only after both periods', () => {
   const membership = withPeer()
   expect(membership.judge(30)).toEqual({ down: [], purged: [] })

@@ -36,7 +36,7 @@ async function host(
       told.push(`${author} via ${via}: ${decode(message)}`)
       return true
     },
-    sync: (_peer, channel) => channels.push(channel),
+    opened: (_peer, _purpose, channel) => channels.push(channel),
     connected: (peer) => told.push(`+${peer}`),
     disconnected: (peer) => told.push(`-${peer}`),
     refused: (peer) => told.push(`refused ${peer}`),
@@ -130,7 +130,7 @@ describe('SimulatedNetwork', () => {
   test('a partition shorter than its notice breaks nothing, and channels go on', async () => {
     const net = new SimulatedNetwork({ seed: 1, loss: 0.3 })
     const [a, b] = (await mesh(net, 'a', 'b')) as [Host, Host]
-    const opening = a.transport.openSync('b', never())
+    const opening = a.transport.open('b', 'sync', never())
     await net.run(5_000)
     const near = await opening
     net.partition(a, b)
@@ -247,7 +247,7 @@ describe('SimulatedNetwork', () => {
       if (payload !== undefined) shown.push(`${from} > ${to} ${kind} ${decode(payload)}`)
     })
     await a.transport.publish(encode('hello'))
-    const opening = b.transport.openSync('a', never())
+    const opening = b.transport.open('a', 'sync', never())
     await net.run(100)
     await (await opening).send(encode('ab'))
     await net.run(100)

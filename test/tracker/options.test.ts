@@ -60,12 +60,13 @@ const RANDOM = { next: () => 0.5 }
 const TRANSPORT_METHODS = [
   'start',
   'publish',
-  'openSync',
+  'open',
   'neighbours',
   'addresses',
   'learn',
   'forget',
-  'probe',
+  'examine',
+  'hangUp',
   'stop',
 ]
 
@@ -113,6 +114,8 @@ const RULES: Readonly<Record<keyof TrackerOptions, Rules>> = {
     bad: [...badPeriods, [30_000, 'must be above downPeriodMs'], [29_999, 'must be above downPeriodMs']],
     good: [[30_001], [MAX_PERIOD_MS]],
   },
+  probePeriodMs: { bad: badPeriods, good: [[0.5], [MAX_PERIOD_MS]] },
+  probeTimeoutMs: { bad: badPeriods, good: [[0.5], [MAX_PERIOD_MS]] },
   syncPeriodMs: { bad: badPeriods, good: [[0.5], [MAX_PERIOD_MS]] },
   syncTimeoutMs: { bad: badPeriods, good: [[0.5], [MAX_PERIOD_MS]] },
   maxConcurrentSyncs: { bad: badCounts, good: [[1], [1_000]] },

@@ -153,7 +153,7 @@ describe('what that suite does not test: transfers', () => {
   test('a big frame is cut, each part is within its limit, and it shows whole or not at all', () =>
     simulate({ seed: 12 }, async (net) => {
       const [primary, node1] = await started(net, 2)
-      const largest = { gossip: 0, sync: 0, control: 0 }
+      const largest = { gossip: 0, sync: 0, probe: 0, control: 0 }
       net.tap(({ kind, payload }) => (largest[kind] = Math.max(largest[kind], payload?.length ?? 0)))
       many(primary, 200, 'x'.repeat(WIRE_LIMITS.maxMetaBytes - 2))
       const sizes = new Set<number>()

@@ -35,7 +35,7 @@ export class StubTransport implements Transport {
     return Promise.resolve()
   }
 
-  openSync(): Promise<Channel> {
+  open(): Promise<Channel> {
     return Promise.reject(new Error('there is nobody'))
   }
 
@@ -55,8 +55,12 @@ export class StubTransport implements Transport {
     this.calls.push(`forget ${peer}`)
   }
 
-  probe(): Promise<'unknown'> {
+  examine(): Promise<'unknown'> {
     return Promise.resolve('unknown')
+  }
+
+  hangUp(): void {
+    return undefined
   }
 
   stop(): Promise<void> {

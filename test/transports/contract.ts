@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { NodeId } from '../../src/core/frame.ts'
 import type { RollcallError } from '../../src/errors.ts'
-import type { Channel, Transport, TransportEvents } from '../../src/tracker/ports.ts'
+import type { Channel, ChannelPurpose, Transport, TransportEvents } from '../../src/tracker/ports.ts'
 
 /** What the suite needs of a transport beside the port. One harness lives for one test. */
 export interface TransportHarness {
@@ -32,7 +32,11 @@ interface Heard {
 /** Records what a transport says. `relay` decides what it passes on. */
 class Recorder implements TransportEvents {
   readonly heard: Heard[] = []
-  readonly channels: { readonly peer: NodeId; readonly channel: Channel }[] = []
+  readonly channels: {
+    readonly peer: NodeId
+    readonly purpose: ChannelPurpose
+    readonly channel: Channel
+  }[] = []
   /** Life of neighbours in order: '+id' and '-id'. */
   readonly links: string[] = []
   readonly refusals: NodeId[] = []
@@ -53,9 +57,9 @@ class Recorder implements TransportEvents {
     return Promise.resolve()
   }
 
-  sync(peer: NodeId, channel: Channel): void {
+  opened(peer: NodeId, purpose: ChannelPurpose, channel: Channel): void {
     this.calls += 1
-    this.channels.push({ peer, channel })
+    this.channels.push({ peer, purpose, channel })
   }
 
   connected(peer: NodeId): void {
@@ -216,12 +220,16 @@ export function transportContract(name: string, createHarness: () => Promise<Tra
       node.events.heard.filter((heard) => heard.text.startsWith(text)).length
 
     /** An open channel and its other end. */
-    async function channel(from: Node, to: Node): Promise<[Channel, Channel]> {
+    async function channel(
+      from: Node,
+      to: Node,
+      purpose: ChannelPurpose = 'sync',
+    ): Promise<[Channel, Channel]> {
       const before = to.events.channels.length
-      const near = await from.transport.openSync(to.id, never())
+      const near = await from.transport.open(to.id, purpose, never())
       await wait('the peer sees the channel', () => to.events.channels.length > before)
       const far = to.events.channels[before]!
-      expect(far.peer).toBe(from.id)
+      expect([far.peer, far.purpose]).toEqual([from.id, purpose])
       return [near, far.channel]
     }
 
@@ -309,6 +317,18 @@ export function transportContract(name: string, createHarness: () => Promise<Tra
         expect(b.events.refusals).toEqual([])
       })
 
+      test('a neighbour that is hung up is dialled again, without proof of death', async () => {
+        const [a, b] = await pair()
+        a.transport.learn(b.id, b.transport.addresses())
+        b.transport.learn(a.id, a.transport.addresses())
+        a.transport.hangUp(b.id, 'a test')
+        await wait('both say so and meet again', () =>
+          [a.events.linksOf(b.id), b.events.linksOf(a.id)].every((life) => /^\+(-\+)+$/.test(life)),
+        )
+        expect([...a.events.refusals, ...b.events.refusals]).toEqual([])
+        a.transport.hangUp('nobody', 'a test')
+      })
+
       test('forget stops dialling', async () => {
         const [a, b] = await pair()
         const witness = await start()
@@ -394,14 +414,16 @@ export function transportContract(name: string, createHarness: () => Promise<Tra
       })
     })
 
-    describe('sync channels', () => {
-      test('open both ways, echo, and end cleanly', async () => {
+    describe('channels', () => {
+      test('open both ways for each purpose, echo, and end cleanly', async () => {
         const [a, b] = await pair()
-        for (const [from, to] of [
-          [a, b],
-          [b, a],
+        for (const [from, to, purpose] of [
+          [a, b, 'sync'],
+          [b, a, 'sync'],
+          [a, b, 'probe'],
+          [b, a, 'probe'],
         ] as const) {
-          const [near, far] = await channel(from, to)
+          const [near, far] = await channel(from, to, purpose)
           const echo = (async () => {
             for await (const message of far.messages) await far.send(message)
             await far.close()
@@ -516,15 +538,15 @@ export function transportContract(name: string, createHarness: () => Promise<Tra
       test('cannot be opened to a peer that is no neighbour', async () => {
         const [a, b] = await pair()
         const stranger = await create()
-        expect(await codeOf(a.transport.openSync(stranger.id, never()))).toBe('ROLLCALL_PEER_UNREACHABLE')
+        expect(await codeOf(a.transport.open(stranger.id, 'sync', never()))).toBe('ROLLCALL_PEER_UNREACHABLE')
         await b.transport.stop()
         await wait('a sees b go', () => a.transport.neighbours().length === 0)
-        expect(await codeOf(a.transport.openSync(b.id, never()))).toBe('ROLLCALL_PEER_UNREACHABLE')
+        expect(await codeOf(a.transport.open(b.id, 'sync', never()))).toBe('ROLLCALL_PEER_UNREACHABLE')
       })
 
       test('cannot be opened once the signal is aborted', async () => {
         const [a, b] = await pair()
-        expect(await codeOf(a.transport.openSync(b.id, AbortSignal.abort()))).toBe(
+        expect(await codeOf(a.transport.open(b.id, 'sync', AbortSignal.abort()))).toBe(
           'ROLLCALL_PEER_UNREACHABLE',
         )
         const [near, far] = await channel(a, b)
@@ -555,17 +577,17 @@ export function transportContract(name: string, createHarness: () => Promise<Tra
         expect(a.events.links).toEqual([])
       })
 
-      test('probe tells the living, the dead and the unknown apart', async () => {
+      test('examine tells the living, the dead and the unknown apart', async () => {
         const [a, b] = await pair()
         const dead = await start()
         a.transport.learn(dead.id, dead.transport.addresses())
         await link(a, dead)
-        expect(await a.transport.probe(b.id)).toBe('alive')
+        expect(await a.transport.examine(b.id)).toBe('alive')
         await harness.destroy(dead.transport)
         await wait('a sees it go', () => a.transport.neighbours().length === 1)
-        expect(await a.transport.probe(dead.id)).toBe('refused')
+        expect(await a.transport.examine(dead.id)).toBe('refused')
         const stranger = await create()
-        expect(await a.transport.probe(stranger.id)).toBe('unknown')
+        expect(await a.transport.examine(stranger.id)).toBe('unknown')
       })
     })
 
@@ -598,7 +620,7 @@ export function transportContract(name: string, createHarness: () => Promise<Tra
         await wait('b sees a go', () => b.events.linksOf(a.id) === '+-')
         expect(a.events.calls).toBe(calls)
         expect((await reading).every((outcome) => outcome.status === 'rejected')).toBe(true)
-        expect(await codeOf(a.transport.openSync(b.id, never()))).toBe('ROLLCALL_PEER_UNREACHABLE')
+        expect(await codeOf(a.transport.open(b.id, 'sync', never()))).toBe('ROLLCALL_PEER_UNREACHABLE')
         await expect(a.transport.publish(encode('late'))).resolves.toBeUndefined()
       })
 

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { RollcallError } from '../../src/errors.ts'
 import type { ByteStream } from '../../src/transports/libp2p/byte-stream.ts'
 import type { ConnectionLike } from '../../src/transports/libp2p/libp2p-like.ts'
-import { SyncChannel } from '../../src/transports/libp2p/sync-channel.ts'
+import { FramedChannel } from '../../src/transports/libp2p/framed-channel.ts'
 import { makeLine2, makeLine3, Recorder, turn, until, type Made } from './libp2p-harness.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
@@ -66,7 +66,7 @@ const codeOf = (work: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error as RollcallError).code,
   )
 
-async function readAll(channel: SyncChannel): Promise<number[][]> {
+async function readAll(channel: FramedChannel): Promise<number[][]> {
   const all: number[][] = []
   for await (const message of channel.messages) all.push([...message])
   return all
@@ -75,7 +75,7 @@ async function readAll(channel: SyncChannel): Promise<number[][]> {
 describe('framing', () => {
   test('is length, bytes, end mark', async () => {
     const stream = new FakeStream()
-    const channel = new SyncChannel(stream, LIMITS)
+    const channel = new FramedChannel(stream, LIMITS)
     await channel.send(Uint8Array.from([7, 8]))
     await channel.send(new Uint8Array(0))
     await channel.close()
@@ -90,7 +90,7 @@ describe('framing', () => {
         fc.array(fc.integer({ min: 1, max: 100 }), { minLength: 1 }),
         async (messages, cuts) => {
           const source = new FakeStream()
-          const sender = new SyncChannel(source, LIMITS)
+          const sender = new FramedChannel(source, LIMITS)
           for (const message of messages) await sender.send(message)
           await sender.close()
           const target = new FakeStream()
@@ -103,7 +103,7 @@ describe('framing', () => {
           source.arrive(END, 'end')
           await readAll(sender)
           await sender.done
-          expect(await readAll(new SyncChannel(target, LIMITS))).toEqual(
+          expect(await readAll(new FramedChannel(target, LIMITS))).toEqual(
             messages.map((message) => [...message]),
           )
         },
@@ -114,7 +114,7 @@ describe('framing', () => {
 
   test('a big message leaves in pieces and is one message', async () => {
     const stream = new FakeStream()
-    const channel = new SyncChannel(stream, { ...LIMITS, maxMessageBytes: 1_000_000 })
+    const channel = new FramedChannel(stream, { ...LIMITS, maxMessageBytes: 1_000_000 })
     const message = Uint8Array.from({ length: 200_000 }, (_, index) => index & 0xff)
     await channel.send(message)
     expect(stream.written.length).toBe(4 + 200_000)
@@ -133,7 +133,7 @@ describe('what a peer does wrong breaks the channel', () => {
     ['C73: it announces 4 GiB', [[0xff, 0xff, 0xff, 0xfe]], 'ROLLCALL_FRAME_LIMIT'],
   ])('%s', async (_what, arriving, code) => {
     const stream = new FakeStream()
-    const channel = new SyncChannel(stream, LIMITS)
+    const channel = new FramedChannel(stream, LIMITS)
     stream.arrive(...arriving)
     expect(await codeOf(readAll(channel))).toBe(code)
     expect(stream.aborted).toBeDefined()
@@ -144,11 +144,11 @@ describe('what a peer does wrong breaks the channel', () => {
   test('C73: it sends nothing, or takes nothing, for too long', async () => {
     const silent = new FakeStream()
     const impatient = { ...LIMITS, stallMs: 20 }
-    expect(await codeOf(readAll(new SyncChannel(silent, impatient)))).toBe('ROLLCALL_SYNC_FAILED')
+    expect(await codeOf(readAll(new FramedChannel(silent, impatient)))).toBe('ROLLCALL_SYNC_FAILED')
     expect(silent.aborted).toBeDefined()
     const full = new FakeStream()
     full.takes = false
-    const channel = new SyncChannel(full, impatient)
+    const channel = new FramedChannel(full, impatient)
     const sends = [channel.send(new Uint8Array(1)), channel.send(new Uint8Array(1))]
     expect(await Promise.all(sends.map(codeOf))).toEqual(['ROLLCALL_SYNC_FAILED', 'ROLLCALL_SYNC_FAILED'])
     await expect(channel.close()).resolves.toBeUndefined()
@@ -156,7 +156,7 @@ describe('what a peer does wrong breaks the channel', () => {
 
   test('a slow consumer is not a stalled peer', async () => {
     const stream = new FakeStream()
-    const channel = new SyncChannel(stream, { ...LIMITS, stallMs: 20 })
+    const channel = new FramedChannel(stream, { ...LIMITS, stallMs: 20 })
     stream.arrive([0, 0, 0, 1, 5], [0, 0, 0, 1, 6], END, 'end')
     const got: number[] = []
     for await (const message of channel.messages) {
@@ -169,7 +169,7 @@ describe('what a peer does wrong breaks the channel', () => {
 
 test('what the caller does wrong is refused and breaks nothing', async () => {
   const stream = new FakeStream()
-  const channel = new SyncChannel(stream, LIMITS)
+  const channel = new FramedChannel(stream, LIMITS)
   expect(await codeOf(channel.send(new Uint8Array(1_001)))).toBe('ROLLCALL_LIMIT_EXCEEDED')
   await channel.send(new Uint8Array(1_000))
   stream.arrive(END, 'end')
@@ -184,7 +184,7 @@ test('what the caller does wrong is refused and breaks nothing', async () => {
 
 test('leaving the loop and closing reads the rest away, so that the peer can end in order', async () => {
   const stream = new FakeStream()
-  const channel = new SyncChannel(stream, LIMITS)
+  const channel = new FramedChannel(stream, LIMITS)
   stream.arrive([0, 0, 0, 1, 5], [0, 0, 0, 1, 6])
   for await (const message of channel.messages) {
     expect([...message]).toEqual([5])
@@ -221,7 +221,7 @@ describe.each([
   test('300 syncs one after the other leave no stream behind', async () => {
     const { a, b, atA, connection } = await pair()
     for (let n = 0; n < 300; n += 1) {
-      const near = await b.transport.openSync(a.transport.id, AbortSignal.timeout(5_000))
+      const near = await b.transport.open(a.transport.id, 'sync', AbortSignal.timeout(5_000))
       await near.send(Uint8Array.from([n & 0xff]))
       await near.close()
       await until('a sees the channel', () => atA.channels.length === n + 1)
@@ -237,7 +237,7 @@ describe.each([
 
   test('C73: a peer that stalls is let go on both sides', async () => {
     const { a, b, atA, connection } = await pair({ channelStallMs: 300 })
-    const near = await b.transport.openSync(a.transport.id, AbortSignal.timeout(5_000))
+    const near = await b.transport.open(a.transport.id, 'sync', AbortSignal.timeout(5_000))
     await until('a sees the channel', () => atA.channels.length === 1)
     // A reads nothing: b stalls. B sends nothing more: a stalls.
     const sending = (async () => {

@@ -5,7 +5,7 @@ import type { Libp2pTransportOptions } from '../../src/transports/libp2p/index.t
 const transport = await libp2pTransport(JSON.parse(process.argv[2] ?? '{}') as Libp2pTransportOptions)
 await transport.start({
   gossip: () => true,
-  sync: (_peer, channel) => channel.abort(new Error('not here')),
+  opened: (_peer, _purpose, channel) => channel.abort(new Error('not here')),
   connected: () => undefined,
   disconnected: () => undefined,
   refused: () => undefined,

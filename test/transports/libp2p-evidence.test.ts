@@ -44,7 +44,7 @@ describe.each([
     expect(events.links).toEqual([`+${peer.id}`, `-${peer.id}`])
     // Some tens of ms on a machine at rest; the bound leaves room for one that is not.
     expect(took).toBeLessThan(1_000)
-    expect(await transport.probe(peer.id)).not.toBe('alive')
+    expect(await transport.examine(peer.id)).not.toBe('alive')
   })
 
   test('a frozen neighbour is no proof: not when hung up, not when probed; it is back when it goes on', async () => {
@@ -54,14 +54,14 @@ describe.each([
     await linked(made.transport, peer.id)
     made.transport.learn(peer.id, peer.addresses)
     peer.process.kill('SIGSTOP')
-    expect(await made.transport.probe(peer.id)).toBe('unknown')
+    expect(await made.transport.examine(peer.id)).toBe('unknown')
     for (const connection of made.node.getConnections()) connection.abort(new Error('severed'))
     await until('it is no neighbour', () => made.transport.neighbours().length === 0)
-    expect(await made.transport.probe(peer.id)).toBe('unknown')
+    expect(await made.transport.examine(peer.id)).toBe('unknown')
     expect(events.refusals).toEqual([])
     peer.process.kill('SIGCONT')
     await linked(made.transport, peer.id)
-    expect(await made.transport.probe(peer.id)).toBe('alive')
+    expect(await made.transport.examine(peer.id)).toBe('alive')
     expect(events.refusals).toEqual([])
   })
 })
@@ -92,7 +92,7 @@ test('C57: another node at the address of a dead one proves that the old one is 
   await until('the old one is refused', () => events.refusals.includes(old.id))
   const next = await child({ listen: address })
   expect(next.addresses).toEqual(old.addresses)
-  expect(await made.transport.probe(old.id)).toBe('refused')
+  expect(await made.transport.examine(old.id)).toBe('refused')
   expect(events.links.filter((link) => link === `+${old.id}`)).toHaveLength(1)
 })
 

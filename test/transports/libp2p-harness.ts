@@ -7,7 +7,7 @@ import { tcp as tcp3 } from 'tcp3'
 import { yamux as yamux3 } from 'yamux3'
 import type { NodeId } from '../../src/core/frame.ts'
 import type { RollcallError } from '../../src/errors.ts'
-import type { Channel, Transport, TransportEvents } from '../../src/tracker/ports.ts'
+import type { Channel, ChannelPurpose, Transport, TransportEvents } from '../../src/tracker/ports.ts'
 import { createDefaultNode } from '../../src/transports/libp2p/default-node.ts'
 import type { NodeLike, PubsubLike } from '../../src/transports/libp2p/libp2p-like.ts'
 import {
@@ -109,7 +109,7 @@ export class Recorder implements TransportEvents {
     return Promise.resolve()
   }
 
-  sync(peer: NodeId, channel: Channel): void {
+  opened(peer: NodeId, _purpose: ChannelPurpose, channel: Channel): void {
     this.channels.push({ peer, channel })
   }
 

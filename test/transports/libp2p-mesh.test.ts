@@ -101,7 +101,7 @@ test.each([
       const opened = new Promise<unknown>((resolve) => {
         events.onConnected = (peer) => {
           void b.transport.publish(bytes('first words'))
-          resolve(b.transport.openSync(peer, AbortSignal.timeout(5_000)))
+          resolve(b.transport.open(peer, 'sync', AbortSignal.timeout(5_000)))
         }
       })
       await b.transport.start(events)

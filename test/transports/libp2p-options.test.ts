@@ -123,7 +123,7 @@ describe('addresses', () => {
     const nothing = (): boolean => true
     await transport.start({
       gossip: nothing,
-      sync: nothing,
+      opened: nothing,
       connected: nothing,
       disconnected: nothing,
       refused: nothing,

@@ -129,7 +129,7 @@ describe('a secret', () => {
       await b.transport.publish(bytes('hello'))
       return a.events.heard.length > 0
     })
-    const near = await b.transport.openSync(a.transport.id, AbortSignal.timeout(1_000))
+    const near = await b.transport.open(a.transport.id, 'sync', AbortSignal.timeout(1_000))
     const reading = (async () => {
       await until('a sees the channel', () => a.events.channels.length > 0)
       let length = 0

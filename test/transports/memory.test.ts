@@ -51,7 +51,7 @@ function listen(): Told {
         lines.push(`${author} via ${via}: ${new TextDecoder().decode(message)}`)
         return true
       },
-      sync: (_peer, channel) => channels.push(channel),
+      opened: (_peer, _purpose, channel) => channels.push(channel),
       connected: (peer) => lines.push(`+${peer}`),
       disconnected: (peer) => lines.push(`-${peer}`),
       refused: (peer) => lines.push(`refused ${peer}`),
@@ -119,7 +119,7 @@ describe('memory transport', () => {
     while (a.neighbours().length + b.neighbours().length < 2)
       await new Promise((resolve) => setImmediate(resolve))
     void a.publish(encode('x'))
-    a.openSync('b', never()).catch(() => undefined)
+    a.open('b', 'sync', never()).catch(() => undefined)
     expect([atB.lines, atB.channels]).toEqual([['+a'], []])
     await a.stop()
     expect(atB.lines.filter((line) => line.startsWith('-'))).toEqual([])
@@ -133,7 +133,7 @@ describe('memory transport', () => {
     await a.publish(buffer)
     buffer.fill(0)
     buffer.set(encode('other'))
-    const channel = await net.settle(a.openSync('b', never()))
+    const channel = await net.settle(a.open('b', 'sync', never()))
     await channel.send(buffer)
     buffer.fill(0)
     await net.run(100)
@@ -145,7 +145,7 @@ describe('memory transport', () => {
   test('holds a sender at one window and one message, and lets it go on by what is read', async () => {
     const net = new SimulatedNetwork({ seed: 1, windowBytes: 1_000 })
     const [a, , , atB] = await pair(net)
-    const channel = await net.settle(a.openSync('b', never()))
+    const channel = await net.settle(a.open('b', 'sync', never()))
     let sent = 0
     void (async () => {
       for (; sent < 100; sent += 1) await channel.send(new Uint8Array(300))
@@ -161,7 +161,7 @@ describe('memory transport', () => {
   test('a reader that leaves its loop holds the sender, and frees it by closing', async () => {
     const net = new SimulatedNetwork({ seed: 1, windowBytes: 1_000 })
     const [a, , , atB] = await pair(net)
-    const near = await net.settle(a.openSync('b', never()))
+    const near = await net.settle(a.open('b', 'sync', never()))
     let sent = 0
     let failed = false
     const sending = (async () => {
@@ -193,7 +193,7 @@ describe('memory transport', () => {
     const [a, , b, atB] = await pair(net)
     net.partition('/memory/a', '/memory/b')
     const controller = new AbortController()
-    const opening = a.openSync('b', controller.signal)
+    const opening = a.open('b', 'sync', controller.signal)
     await net.run(100)
     controller.abort(new Error('no time'))
     await expect(opening).rejects.toMatchObject({
@@ -201,7 +201,7 @@ describe('memory transport', () => {
       cause: { message: 'no time' },
     })
     net.heal()
-    const doomed = a.openSync('b', never())
+    const doomed = a.open('b', 'sync', never())
     b.crash()
     await expect(net.settle(doomed)).rejects.toMatchObject({ code: 'ROLLCALL_PEER_UNREACHABLE' })
     expect(atB.channels).toEqual([])
@@ -210,18 +210,18 @@ describe('memory transport', () => {
   test('probe: alive over a connection, unknown when it is cut, refused when the process is gone', async () => {
     const net = new SimulatedNetwork({ seed: 1 })
     const [a, , b] = await pair(net)
-    expect(await net.settle(a.probe('b'))).toBe('alive')
+    expect(await net.settle(a.examine('b'))).toBe('alive')
     net.isolate('/memory/b')
-    expect(await net.settle(a.probe('b'))).toBe('unknown')
+    expect(await net.settle(a.examine('b'))).toBe('unknown')
     await net.run(60_000)
     expect(a.neighbours()).toEqual([])
-    expect(await net.settle(a.probe('b'))).toBe('unknown')
+    expect(await net.settle(a.examine('b'))).toBe('unknown')
     net.heal()
     await net.run(5_000)
     expect(a.neighbours()).toEqual(['b'])
     b.crash()
-    expect(await net.settle(a.probe('b'))).toBe('refused')
-    expect(await net.settle(a.probe('nobody'))).toBe('unknown')
+    expect(await net.settle(a.examine('b'))).toBe('refused')
+    expect(await net.settle(a.examine('nobody'))).toBe('unknown')
   })
 
   test('a refused dial is told each time, an unanswered one once until it is answered', async () => {
@@ -296,7 +296,7 @@ describe('memory transport', () => {
   test('a close that waits for room resolves when the peer dies', async () => {
     const net = new SimulatedNetwork({ seed: 1, windowBytes: 100 })
     const [a, , b] = await pair(net)
-    const channel = await net.settle(a.openSync('b', never()))
+    const channel = await net.settle(a.open('b', 'sync', never()))
     const sending = Promise.allSettled([1, 2, 3].map(() => channel.send(new Uint8Array(100))))
     let closed = false
     void channel.close().then(() => (closed = true))

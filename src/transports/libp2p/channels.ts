@@ -1,10 +1,10 @@
 import type { ByteStream } from './byte-stream.ts'
-import { SyncChannel, type ChannelLimits } from './sync-channel.ts'
+import { FramedChannel, type ChannelLimits } from './framed-channel.ts'
 
-/** The sync channels of a node that are not over yet. */
+/** The channels of a node that are not over yet. */
 export class Channels {
   readonly #limits: ChannelLimits
-  readonly #open = new Set<SyncChannel>()
+  readonly #open = new Set<FramedChannel>()
   #stopped = false
 
   constructor(limits: ChannelLimits) {
@@ -12,8 +12,8 @@ export class Channels {
   }
 
   /** A channel on a new stream; broken at once when the node is stopping. */
-  open(stream: ByteStream): SyncChannel {
-    const channel = new SyncChannel(stream, this.#limits)
+  open(stream: ByteStream): FramedChannel {
+    const channel = new FramedChannel(stream, this.#limits)
     this.#open.add(channel)
     void channel.done.then(() => this.#open.delete(channel))
     if (this.#stopped) channel.abort(new Error('the node is stopping'))

@@ -89,7 +89,8 @@ export async function createDefaultNode(
       // The mesh dials again by itself; libp2p's own queue gives up within 0.6 s or exhausts its memory.
       reconnectRetries: 0,
     },
-    connectionMonitor: { pingInterval: 3_000, pingTimeout: { minTimeout: 3_000, maxTimeout: 6_000 } },
+    // The tracker asks its neighbours itself, over a stream that stays open: libp2p's monitor opens one for each ping.
+    connectionMonitor: { enabled: false },
     services: { identify: identify(), pubsub: gossip(expectedNodes) },
   })
 }

@@ -27,9 +27,9 @@ export interface MeshOptions {
   readonly largeDegree?: number
   /** Largest gossip message, bytes, sent or accepted. */
   readonly maxGossipBytes?: number
-  /** Largest message on a sync channel, bytes; known before memory is taken for it. */
+  /** Largest message on a channel, bytes; known before memory is taken for it. */
   readonly maxMessageBytes?: number
-  /** How long a sync channel waits for its peer before it breaks, ms. */
+  /** How long a channel waits for its peer before it breaks, ms. */
   readonly channelStallMs?: number
 }
 

@@ -1,6 +1,6 @@
 import type { NodeId } from '../../core/frame.ts'
 import { RollcallError } from '../../errors.ts'
-import type { Channel, Transport, TransportEvents } from '../../tracker/ports.ts'
+import type { Channel, ChannelPurpose, Transport, TransportEvents } from '../../tracker/ports.ts'
 import { Adapter } from './adapter.ts'
 import { advertisable } from './addresses.ts'
 import type { ByteStream } from './byte-stream.ts'
@@ -18,9 +18,10 @@ import type { CheckedStack } from './stack-check.ts'
 import { stopNode, within } from './stop-node.ts'
 import { Watchdog } from './watchdog.ts'
 
-/** Version of the sync stream protocol. Peers that share none refuse each other in words. */
-const SYNC_VERSION = 1
-/** Sync channels at once with one peer, each way. The tracker opens a handful; this leaves room for slow ends. */
+/** Version of the stream protocols. Peers that share none refuse each other in words. */
+const VERSION = 1
+const PURPOSES: readonly ChannelPurpose[] = ['sync', 'probe']
+/** Channels of one purpose at once with one peer, each way. The tracker opens a handful; this leaves room for slow ends. */
 const CHANNELS_PER_PEER = 64
 /** How long `stop` waits for what was published last to leave; on a live connection it takes a few ms. */
 const FLUSH_MS = 100
@@ -55,7 +56,7 @@ export class Libp2pTransport implements Transport {
   readonly #options: ResolvedMesh
   readonly #making: Making
   readonly #adapter: Adapter
-  readonly #protocol: string
+  readonly #protocols: Readonly<Record<ChannelPurpose, string>>
   readonly #book = new PeerBook()
   readonly #links: Links
   readonly #gossip: Gossip
@@ -82,7 +83,9 @@ export class Libp2pTransport implements Transport {
       maxMessageBytes: options.maxMessageBytes,
       stallMs: options.channelStallMs,
     })
-    this.#protocol = `/rollcall/${options.cluster}/sync/${String(SYNC_VERSION)}`
+    const protocol = (purpose: ChannelPurpose): string =>
+      `/rollcall/${options.cluster}/${purpose}/${String(VERSION)}`
+    this.#protocols = { sync: protocol('sync'), probe: protocol('probe') }
     this.#reports = new Reports((where, error) => this.#events?.problem(where, error))
     if (making.door !== undefined)
       making.door.turnedAway = (where, why) => this.#reports.turnedAway(where, why)
@@ -96,7 +99,7 @@ export class Libp2pTransport implements Transport {
     })
     this.#neighbours = new Neighbours(
       {
-        syncProtocol: this.#protocol,
+        syncProtocol: this.#protocols.sync,
         graceMs: options.memberGraceMs,
         isSubscribed: (peer) => this.#gossip.isSubscribed(peer),
         reaches: (peer) => this.#gossip.reaches(peer),
@@ -144,9 +147,11 @@ export class Libp2pTransport implements Transport {
     this.#events = events
     this.#listen('addEventListener')
     try {
-      await this.#adapter.handle(node, this.#protocol, CHANNELS_PER_PEER, (peer, stream) => {
-        this.#answer(peer, stream)
-      })
+      for (const purpose of PURPOSES) {
+        await this.#adapter.handle(node, this.#protocols[purpose], CHANNELS_PER_PEER, (peer, stream) => {
+          this.#answer(peer, purpose, stream)
+        })
+      }
       if (node.status !== 'started') {
         this.#startedNode = true
         await node.start()
@@ -174,16 +179,18 @@ export class Libp2pTransport implements Transport {
     return this.#events === undefined ? Promise.resolve() : this.#gossip.publish(message)
   }
 
-  async openSync(peer: NodeId, signal: AbortSignal): Promise<Channel> {
+  async open(peer: NodeId, purpose: ChannelPurpose, signal: AbortSignal): Promise<Channel> {
     try {
       signal.throwIfAborted()
       const [connection] = this.#links.of(peer)
       if (connection === undefined || this.#events === undefined) throw new Error('not connected')
-      const stream = await this.#adapter.open(connection, this.#protocol, CHANNELS_PER_PEER, signal)
+      const stream = await this.#adapter.open(connection, this.#protocols[purpose], CHANNELS_PER_PEER, signal)
       return this.#channels.open(stream)
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
-      throw new RollcallError('ROLLCALL_PEER_UNREACHABLE', `no sync with ${peer}: ${why}`, { cause: error })
+      throw new RollcallError('ROLLCALL_PEER_UNREACHABLE', `no ${purpose} channel to ${peer}: ${why}`, {
+        cause: error,
+      })
     }
   }
 
@@ -212,12 +219,16 @@ export class Libp2pTransport implements Transport {
     this.#reports.clear(peer)
   }
 
-  async probe(peer: NodeId): Promise<Verdict> {
+  async examine(peer: NodeId): Promise<Verdict> {
     if (peer === this.id) return 'alive'
     if (this.#events === undefined) return 'unknown'
     const connected = this.#neighbours.isConnected(peer)
     if (connected && (await this.#links.identify(peer))) return 'alive'
     return this.#neighbours.isConnected(peer) ? 'unknown' : this.#links.examine(peer)
+  }
+
+  hangUp(peer: NodeId, why: string): void {
+    this.#links.hangUp(peer, why)
   }
 
   stop(): Promise<void> {
@@ -244,16 +255,20 @@ export class Libp2pTransport implements Transport {
     const { node } = this.#stack
     this.#gossip.stop(!this.#startedNode)
     if (this.#startedNode) await stopNode(node)
-    else await within(LEAVE_MS, node.unhandle(this.#protocol))
+    else await within(LEAVE_MS, this.#unhandle())
   }
 
   #isStopping(): boolean {
     return this.#stopping !== undefined
   }
 
-  #answer(peer: NodeId, stream: ByteStream): void {
+  async #unhandle(): Promise<void> {
+    for (const purpose of PURPOSES) await this.#stack.node.unhandle(this.#protocols[purpose])
+  }
+
+  #answer(peer: NodeId, purpose: ChannelPurpose, stream: ByteStream): void {
     const channel = this.#channels.open(stream)
-    this.#events?.sync(peer, channel)
+    this.#events?.opened(peer, purpose, channel)
   }
 
   #listen(change: 'addEventListener' | 'removeEventListener'): void {
@@ -278,7 +293,7 @@ export class Libp2pTransport implements Transport {
     // The answer may come after the connection is gone.
     if (this.#links.of(peer).length === 0) return
     this.#book.identify(peer, listenAddrs.map(String))
-    this.#reports.versions(peer, this.#protocol, protocols)
+    this.#reports.versions(peer, this.#protocols.sync, protocols)
     this.#neighbours.identified(peer, protocols)
   }
 

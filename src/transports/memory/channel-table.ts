@@ -1,10 +1,12 @@
 import { RollcallError } from '../../errors.ts'
-import type { Channel } from '../../tracker/ports.ts'
+import type { Channel, ChannelPurpose } from '../../tracker/ports.ts'
 import { MemoryChannel } from './channel.ts'
+import type { Data } from './ordered-line.ts'
 
 /** What the two ends of a connection say of their channels. */
 export type ChannelPiece =
-  | { readonly kind: 'open' | 'opened' | 'end' | 'abort'; readonly channel: number }
+  | { readonly kind: 'open'; readonly channel: number; readonly purpose: ChannelPurpose }
+  | { readonly kind: 'opened' | 'end' | 'abort'; readonly channel: number }
   | { readonly kind: 'data'; readonly channel: number; readonly payload: Uint8Array }
   | { readonly kind: 'credit'; readonly channel: number; readonly bytes: number }
 
@@ -12,9 +14,9 @@ export interface ChannelTableOptions {
   /** Of the two ends one counts odd numbers, from 1, the other even ones, from 2. */
   readonly firstNumber: 1 | 2
   readonly windowBytes: number
-  readonly send: (piece: ChannelPiece, payload?: Uint8Array) => void
+  readonly send: (piece: ChannelPiece, data?: Data) => void
   /** The other end opened a channel. */
-  readonly incoming: (channel: Channel) => void
+  readonly incoming: (purpose: ChannelPurpose, channel: Channel) => void
 }
 
 interface Opening {
@@ -37,7 +39,7 @@ export class ChannelTable {
   }
 
   /** Resolves when the peer has the channel. Rejects with `ROLLCALL_PEER_UNREACHABLE`. */
-  open(signal: AbortSignal): Promise<Channel> {
+  open(purpose: ChannelPurpose, signal: AbortSignal): Promise<Channel> {
     return new Promise((resolve, reject) => {
       const number = this.#nextNumber
       this.#nextNumber += 2
@@ -53,22 +55,22 @@ export class ChannelTable {
         failed(signal.reason)
         return
       }
-      const channel = this.#add(number)
+      const channel = this.#add(number, purpose)
       const opened = (): void => {
         signal.removeEventListener('abort', onAbort)
         resolve(channel)
       }
       signal.addEventListener('abort', onAbort)
       this.#openings.set(number, { opened, failed })
-      this.#options.send({ kind: 'open', channel: number })
+      this.#options.send({ kind: 'open', channel: number, purpose })
     })
   }
 
   receive(piece: ChannelPiece): void {
     if (piece.kind === 'open') {
-      const channel = this.#add(piece.channel)
+      const channel = this.#add(piece.channel, piece.purpose)
       this.#options.send({ kind: 'opened', channel: piece.channel })
-      this.#options.incoming(channel)
+      this.#options.incoming(piece.purpose, channel)
       return
     }
     // Not there: it was aborted here while this was under way.
@@ -104,11 +106,11 @@ export class ChannelTable {
     return opening
   }
 
-  #add(number: number): MemoryChannel {
+  #add(number: number, purpose: ChannelPurpose): MemoryChannel {
     const { send, windowBytes } = this.#options
     const channel = new MemoryChannel(
       {
-        data: (payload) => send({ kind: 'data', channel: number, payload }, payload),
+        data: (payload) => send({ kind: 'data', channel: number, payload }, { kind: purpose, payload }),
         credit: (bytes) => send({ kind: 'credit', channel: number, bytes }),
         end: () => send({ kind: 'end', channel: number }),
         abort: () => send({ kind: 'abort', channel: number }),

@@ -28,7 +28,7 @@ interface Reader {
 const DONE: IteratorResult<Uint8Array, undefined> = { done: true, value: undefined }
 
 /**
- * One end of a sync channel. A sender may have `windowBytes` under way or unread, and one message more; then it
+ * One end of a channel. A sender may have `windowBytes` under way or unread, and one message more; then it
  * waits for the reader.
  */
 export class MemoryChannel implements Channel {

@@ -1,10 +1,10 @@
 import type { NodeId } from '../../core/frame.ts'
 import { RollcallError } from '../../errors.ts'
-import type { Channel, Timer } from '../../tracker/ports.ts'
+import type { Channel, ChannelPurpose, Timer } from '../../tracker/ports.ts'
 import { ChannelTable } from './channel-table.ts'
 import type { ChannelPiece } from './channel-table.ts'
 import { OrderedLine } from './ordered-line.ts'
-import type { Party } from './ordered-line.ts'
+import type { Data, Party } from './ordered-line.ts'
 import { fate } from './settings.ts'
 import type { NetworkSettings } from './settings.ts'
 
@@ -30,7 +30,7 @@ export interface Endpoint extends Party {
   /** `again`: the link delivered it once more. */
   heard(end: ConnectionEnd, gossip: Gossip, again: boolean): void
   /** The other end opened a channel. */
-  sync(end: ConnectionEnd, channel: Channel): void
+  incoming(end: ConnectionEnd, purpose: ChannelPurpose, channel: Channel): void
 }
 
 /** Longest time for which a message of gossip holds up what follows it: TCP's least retransmission time-out on Linux. */
@@ -64,8 +64,8 @@ export class ConnectionEnd {
     this.#channels = new ChannelTable({
       firstNumber,
       windowBytes: settings.windowBytes,
-      send: (piece, payload) => this.#send(piece, payload),
-      incoming: (channel) => this.local.sync(this, channel),
+      send: (piece, data) => this.#send(piece, data),
+      incoming: (purpose, channel) => this.local.incoming(this, purpose, channel),
     })
   }
 
@@ -120,8 +120,8 @@ export class ConnectionEnd {
   }
 
   /** Opens a channel. Rejects with `ROLLCALL_PEER_UNREACHABLE`. */
-  openChannel(signal: AbortSignal): Promise<Channel> {
-    return this.#channels.open(signal)
+  openChannel(purpose: ChannelPurpose, signal: AbortSignal): Promise<Channel> {
+    return this.#channels.open(purpose, signal)
   }
 
   /** True when the other end answered, false when the connection broke first. */
@@ -175,9 +175,9 @@ export class ConnectionEnd {
     }
   }
 
-  #send(piece: Piece, payload?: Uint8Array): void {
+  #send(piece: Piece, data?: Data): void {
     if (this.#state === 'closed') return
-    this.#line.send(piece, payload)
+    this.#line.send(piece, data)
   }
 
   #open(): void {

@@ -15,9 +15,15 @@ export interface Party {
   readonly clock: Clock
 }
 
+/** What a node said, in contrast to what only keeps a connection. */
+export interface Data {
+  readonly kind: 'sync' | 'probe'
+  readonly payload: Uint8Array
+}
+
 interface Queued<P> {
   readonly piece: P
-  readonly payload: Uint8Array | undefined
+  readonly data: Data | undefined
 }
 
 /**
@@ -49,8 +55,8 @@ export class OrderedLine<P> {
     return this.#queue.length === 0
   }
 
-  send(piece: P, payload?: Uint8Array): void {
-    this.#queue.push({ piece, payload })
+  send(piece: P, data?: Data): void {
+    this.#queue.push({ piece, data })
     if (this.#retry === undefined) this.#pump()
   }
 
@@ -74,8 +80,8 @@ export class OrderedLine<P> {
       const [delay] = fate(this.#settings, {
         from: this.#from.address,
         to: this.#to.address,
-        kind: next.payload === undefined ? 'control' : 'sync',
-        payload: next.payload,
+        kind: next.data?.kind ?? 'control',
+        payload: next.data?.payload,
       })
       if (delay === undefined) {
         this.#retryLater()

@@ -6,8 +6,8 @@ export interface LinkMessage {
   readonly from: string
   /** Address of the receiver. */
   readonly to: string
-  /** Gossip; a message of a sync channel; or what keeps connections: dials, credit, resets, signs of life. */
-  readonly kind: 'gossip' | 'sync' | 'control'
+  /** Gossip; a message of a sync or a probe channel; or what keeps connections: dials, credit, resets, signs of life. */
+  readonly kind: 'gossip' | 'sync' | 'probe' | 'control'
   /** The message as the node gave it. Absent for `control`. Not to be changed. */
   readonly payload: Uint8Array | undefined
 }

@@ -1,6 +1,14 @@
 import type { NodeId } from '../../core/frame.ts'
 import { RollcallError } from '../../errors.ts'
-import type { Channel, Clock, Random, Timer, Transport, TransportEvents } from '../../tracker/ports.ts'
+import type {
+  Channel,
+  ChannelPurpose,
+  Clock,
+  Random,
+  Timer,
+  Transport,
+  TransportEvents,
+} from '../../tracker/ports.ts'
 import type { ConnectionEnd, Gossip } from './connection.ts'
 import { Dialler } from './dialler.ts'
 import type { DialOutcome, Listener, MemoryNetwork } from './network.ts'
@@ -95,9 +103,9 @@ export class MemoryTransport implements Transport {
     return Promise.resolve()
   }
 
-  openSync(peer: NodeId, signal: AbortSignal): Promise<Channel> {
+  open(peer: NodeId, purpose: ChannelPurpose, signal: AbortSignal): Promise<Channel> {
     const end = this.#endTo(peer)
-    return end === undefined ? Promise.reject(unreachable(peer)) : end.openChannel(signal)
+    return end === undefined ? Promise.reject(unreachable(peer)) : end.openChannel(purpose, signal)
   }
 
   neighbours(): readonly NodeId[] {
@@ -120,7 +128,7 @@ export class MemoryTransport implements Transport {
     this.#redialler.drop(peer)
   }
 
-  async probe(peer: NodeId): Promise<'alive' | 'refused' | 'unknown'> {
+  async examine(peer: NodeId): Promise<'alive' | 'refused' | 'unknown'> {
     const end = this.#endTo(peer)
     if (end !== undefined) {
       const answer = await this.#answerOf(end)
@@ -130,6 +138,10 @@ export class MemoryTransport implements Transport {
     if (this.#state !== 'running' || target === undefined) return 'unknown'
     const outcome = await new Promise<DialOutcome>((resolve) => this.#dialler.dial(target, resolve))
     return outcome === 'refused' || outcome === 'unknown' ? outcome : 'alive'
+  }
+
+  hangUp(peer: NodeId): void {
+    this.sever(peer)
   }
 
   stop(): Promise<void> {
@@ -172,7 +184,7 @@ export class MemoryTransport implements Transport {
       opened: (end) => this.#opened(end),
       closed: (end) => this.#closed(end),
       heard: (end, gossip, again) => this.#heard(end, gossip, again),
-      sync: (end, channel) => this.#events?.sync(end.remote.id, channel),
+      incoming: (end, purpose, channel) => this.#events?.opened(end.remote.id, purpose, channel),
     }
   }
 

@@ -113,6 +113,16 @@ export interface Chunk {
 export interface Done {
 }
 
+/** One message of a probe stream. Questions go from who opened the stream, answers back on it. */
+export interface ProbeMessage {
+  readonly kind:
+    | //
+    /** Are you there? The number is the asker's own, and comes back. */
+    { readonly $case: "ping"; readonly value: number }
+    | { readonly $case: "pong"; readonly value: number }
+    | undefined;
+}
+
 function createBaseGossip(): Gossip {
   return { kind: undefined };
 }
@@ -1012,6 +1022,65 @@ export const Done: MessageFns<Done> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseProbeMessage(): ProbeMessage {
+  return { kind: undefined };
+}
+
+export const ProbeMessage: MessageFns<ProbeMessage> = {
+  encode(message: ProbeMessage, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    switch (message.kind?.$case) {
+      case "ping":
+        writer.uint32(8).uint64(message.kind.value);
+        break;
+      case "pong":
+        writer.uint32(16).uint64(message.kind.value);
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ProbeMessage {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseProbeMessage() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.kind = { $case: "ping", value: longToNumber(reader.uint64()) };
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.kind = { $case: "pong", value: longToNumber(reader.uint64()) };
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;

@@ -40,7 +40,7 @@ function joined(pieces: readonly Uint8Array[], length: number): Uint8Array {
  * Whole messages on a stream of bytes: each is its length (uint32, big endian) and its bytes; the length
  * 0xFFFFFFFF ends a side. A peer that neither sends nor takes anything for `stallMs` breaks the channel.
  */
-export class SyncChannel implements Channel {
+export class FramedChannel implements Channel {
   readonly messages: AsyncIterable<Uint8Array>
   /** Resolves when both sides ended or the channel broke. */
   readonly done: Promise<void>
@@ -75,7 +75,7 @@ export class SyncChannel implements Channel {
     const { maxMessageBytes } = this.#limits
     if (message.length > maxMessageBytes) {
       const sizes = `${String(message.length)} bytes, at most ${String(maxMessageBytes)}`
-      throw new RollcallError('ROLLCALL_LIMIT_EXCEEDED', `a sync message has ${sizes}`)
+      throw new RollcallError('ROLLCALL_LIMIT_EXCEEDED', `a message has ${sizes}`)
     }
     if (this.#error !== undefined) throw this.#error
     if (this.#closing !== undefined) throw broken('the channel is closed')
@@ -207,7 +207,7 @@ export class SyncChannel implements Channel {
     let have = this.#buffered.length
     while (have < count) {
       const step = await this.#bounded(this.#stream.chunks.next(), 'the peer sends nothing')
-      if (step.done === true) throw this.#fail(broken('the connection dropped before the end of the sync'))
+      if (step.done === true) throw this.#fail(broken('the connection dropped before its peer was done'))
       pieces.push(step.value)
       have += step.value.length
     }

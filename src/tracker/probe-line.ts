@@ -1,0 +1,109 @@
+import { RollcallError } from '../errors.ts'
+import { decodeProbeMessage, encodeProbeMessage, type ProbeMessage } from '../wire/probe-message.ts'
+import type { Channel, Clock } from './ports.ts'
+
+export interface ProbeLinePorts {
+  /** Opens a channel to the peer; rejects when that does not work, or when the signal aborts. */
+  readonly open: (signal: AbortSignal) => Promise<Channel>
+  /** The peer said something: a sign of life, also when it comes too late as an answer. */
+  readonly heard: () => void
+  /** What the peer said cannot be read. */
+  readonly rejected: (error: RollcallError) => void
+}
+
+/**
+ * Reads a probe channel to its end, and gives it up at the first message that is broken. Never rejects: how a channel
+ * ended tells nothing that an answer that does not come would not tell.
+ */
+export async function readProbes(
+  channel: Channel,
+  take: (message: ProbeMessage) => Promise<void> | void,
+  rejected: (error: RollcallError) => void,
+): Promise<void> {
+  try {
+    for await (const bytes of channel.messages) {
+      const message = decode(bytes, rejected)
+      if (message === 'broken') break
+      if (message !== undefined) await take(message)
+    }
+  } catch {
+    // It broke.
+  }
+  channel.abort(new RollcallError('ROLLCALL_SYNC_FAILED', 'the probe channel is over'))
+}
+
+/** Undefined for a kind of a later protocol, which is passed over. */
+function decode(
+  bytes: Uint8Array,
+  rejected: (error: RollcallError) => void,
+): ProbeMessage | 'broken' | undefined {
+  try {
+    return decodeProbeMessage(bytes)
+  } catch (error) {
+    if (!(error instanceof RollcallError)) throw error
+    rejected(error)
+    return error.code === 'ROLLCALL_MESSAGE_UNKNOWN' ? undefined : 'broken'
+  }
+}
+
+/** Asks one peer whether it is there, over a channel that is opened when first needed, and anew when it broke. */
+export class ProbeLine {
+  readonly #clock: Clock
+  readonly #ports: ProbeLinePorts
+  readonly #waiting = new Map<number, (answered: boolean) => void>()
+  readonly #over = new AbortController()
+  #channel: Promise<Channel> | undefined
+  #number = 0
+
+  constructor(clock: Clock, ports: ProbeLinePorts) {
+    this.#clock = clock
+    this.#ports = ports
+  }
+
+  /** True when the peer answered in time. Never rejects. */
+  ping(timeoutMs: number): Promise<boolean> {
+    this.#number++
+    const number = this.#number
+    return new Promise((resolve) => {
+      const settle = (answered: boolean): void => {
+        this.#waiting.delete(number)
+        timer.cancel()
+        resolve(answered)
+      }
+      const timer = this.#clock.setTimer(() => settle(false), timeoutMs)
+      this.#waiting.set(number, settle)
+      void this.#send({ kind: 'ping', number })
+    })
+  }
+
+  /** Ends what is under way, unanswered. */
+  stop(reason: Error): void {
+    this.#over.abort(reason)
+    for (const settle of this.#waiting.values()) settle(false)
+    void this.#channel?.then((channel) => channel.abort(reason)).catch(() => undefined)
+  }
+
+  async #send(message: ProbeMessage): Promise<void> {
+    try {
+      const channel = await this.#open()
+      await channel.send(encodeProbeMessage(message))
+    } catch {
+      // It stays unanswered, which is what counts.
+    }
+  }
+
+  #open(): Promise<Channel> {
+    if (this.#channel !== undefined) return this.#channel
+    const channel = this.#ports.open(this.#over.signal)
+    this.#channel = channel
+    const take = ({ kind, number }: ProbeMessage): void => {
+      this.#ports.heard()
+      if (kind === 'pong') this.#waiting.get(number)?.(true)
+    }
+    void channel
+      .then((open) => readProbes(open, take, this.#ports.rejected))
+      .catch(() => undefined)
+      .finally(() => (this.#channel = undefined))
+    return channel
+  }
+}
