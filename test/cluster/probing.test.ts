@@ -77,7 +77,7 @@ describe('a probe channel', () => {
       expect(answer.done === true || decodeProbeMessage(answer.value)).toEqual({ kind: 'pong', number: 7 })
       expect(a.tracker.rejected).toEqual({ ROLLCALL_MESSAGE_UNKNOWN: 1 })
       await say(Uint8Array.of(0xff))
-      await expect(net.settle(answers.next())).rejects.toThrow()
+      await expect(net.settle(answers.next())).rejects.toThrow('aborted')
       expect(a.tracker.rejected).toEqual({ ROLLCALL_MESSAGE_UNKNOWN: 1, ROLLCALL_FRAME_INVALID: 1 })
       expect(told(a, b.id)).toEqual(['node_up', 'rejected', 'rejected'])
       await net.run(2 * PERIOD_MS)

@@ -4,7 +4,7 @@ import { yamux } from '@chainsafe/libp2p-yamux'
 import { generateKeyPair } from '@libp2p/crypto/keys'
 import { identify } from '@libp2p/identify'
 import { tcp } from '@libp2p/tcp'
-import { createLibp2p } from 'libp2p'
+import { createLibp2p, type Libp2pOptions } from 'libp2p'
 import { loadIdentity } from './identity-file.ts'
 import type { Libp2pNode } from './libp2p-like.ts'
 import type { ResolvedMesh, ResolvedNode } from './options.ts'
@@ -42,15 +42,21 @@ function gossip(expectedNodes: number): ReturnType<typeof gossipsub> {
   })
 }
 
-/**
- * Builds the default node: libp2p 2 over TCP, noise and yamux, with identify and signed gossip. Not started.
- * Throws `ROLLCALL_IDENTITY_FILE`.
- */
+/** Builds the default node: libp2p 2 over TCP, noise and yamux, with identify and signed gossip. Not started. Throws as its settings. */
 export async function createDefaultNode(
   options: ResolvedNode,
   mesh: ResolvedMesh,
   door: Door,
 ): Promise<Libp2pNode> {
+  return createLibp2p(await defaultNodeSettings(options, mesh, door))
+}
+
+/** What the default node is made of. Throws `ROLLCALL_IDENTITY_FILE`. */
+export async function defaultNodeSettings(
+  options: ResolvedNode,
+  mesh: ResolvedMesh,
+  door: Door,
+): Promise<Libp2pOptions> {
   const { listen, identityFile, secret, allow, expectedNodes } = options
   const stranger = (peer: string): boolean => {
     if (allow === undefined || allow.has(peer)) return false
@@ -59,7 +65,7 @@ export async function createDefaultNode(
   }
   const privateKey =
     identityFile === undefined ? await generateKeyPair('Ed25519') : await loadIdentity(identityFile)
-  return createLibp2p({
+  return {
     start: false,
     privateKey,
     addresses: { listen: [...listen], announce: [...mesh.advertise] },
@@ -92,5 +98,5 @@ export async function createDefaultNode(
     // The tracker asks its neighbours itself, over a stream that stays open: libp2p's monitor opens one for each ping.
     connectionMonitor: { enabled: false },
     services: { identify: identify(), pubsub: gossip(expectedNodes) },
-  })
+  }
 }
