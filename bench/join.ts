@@ -48,7 +48,7 @@ async function snapshotCost(): Promise<{ totalMs: number; longestMs: number; mes
     return [...encodeChunks(owner, snapshot(owner, SNAPSHOT_ENTRIES), CHUNK_BYTES)]
   }).flat()
   const replica = new Replica<Json>()
-  const index = new ServiceIndex((node) => node)
+  const index = new ServiceIndex({ nameOf: (node) => node, doubtOf: () => undefined })
   const assembler = new ChunkAssembler(WIRE_LIMITS)
   let totalMs = 0
   let longestMs = 0

@@ -32,7 +32,7 @@ const entry = (service: number, instance: number): Entry<Json> => ({
 
 /** Every service has `instances` instances of the version that must be found, and as many of lower and higher ones. */
 function build(instances: number): { readonly index: ServiceIndex; readonly pool: SelectorPool } {
-  const index = new ServiceIndex((node) => `name of ${node}`)
+  const index = new ServiceIndex({ nameOf: (node) => `name of ${node}`, doubtOf: () => undefined })
   for (let instance = 0; instance < instances * VERSIONS.length; instance++) {
     const joins = Array.from({ length: SERVICES }, (_, service) => entry(service, instance))
     index.apply({ node: `node-${instance}`, joins, leaves: [], updates: [], reason: undefined })

@@ -47,7 +47,7 @@ function heapOf<T>(build: () => T): { readonly bytes: number; readonly built: T 
 
 function replicate(nameOf: NameOf) {
   const replica = new Replica<Json>()
-  const index = new ServiceIndex((node) => node)
+  const index = new ServiceIndex({ nameOf: (node) => node, doubtOf: () => undefined })
   for (const { owner, frame } of decodeAll(nameOf)) {
     replica.receive(owner, frame)
     index.apply({ node: owner, joins: replica.show(owner), leaves: [], updates: [], reason: undefined })

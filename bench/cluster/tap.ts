@@ -41,6 +41,7 @@ export function tap(inner: Transport, { connected, chunk }: TapEvents): Transpor
         },
         disconnected: (peer) => events.disconnected(peer),
         refused: (peer) => events.refused(peer),
+        unreachable: (peer) => events.unreachable(peer),
         mute: (peer) => events.mute(peer),
         problem: (where, error) => events.problem(where, error),
       }),

@@ -63,6 +63,12 @@ export class Replica<V> {
     return found
   }
 
+  /** Visible entries of an owner. Costs them. */
+  entriesOf(node: NodeId): Entry<V>[] {
+    const owner = this.#owners.get(node)
+    return owner?.visible === true ? [...owner.state.entries.values()] : []
+  }
+
   topics(): string[] {
     return this.#index.topics()
   }

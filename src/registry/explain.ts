@@ -2,7 +2,7 @@ import type { Entry } from '../core/frame.ts'
 import type { Json } from '../core/json.ts'
 import { readEntry } from './instance.ts'
 import { judge } from './query.ts'
-import type { Query } from './query.ts'
+import type { NodeView, Query } from './query.ts'
 import { findCandidates } from './selector.ts'
 import type { ServiceRecord } from './service-record.ts'
 import type { ExplainReason, Explanation, Instance } from './types.ts'
@@ -12,21 +12,20 @@ import { compareVersions, versionOf } from './version.ts'
 type VisibleReason = Exclude<ExplainReason, 'down' | 'invalid'>
 
 /** Why each instance of a service is or is not returned, in the order in which lookups consider them. Pure. */
-export function explainInstances(
-  query: Query,
-  record: ServiceRecord,
-  nodeName: (node: string) => string,
-): Explanation[] {
-  const { hits } = findCandidates(query, record, nodeName)
+export function explainInstances(query: Query, record: ServiceRecord, nodes: NodeView): Explanation[] {
+  const { hits } = findCandidates(query, record, nodes)
   const chosen = new Set(hits.map(({ service }) => service.id))
   const best = hits[0]?.service
   return record.entries.map((entry, at) => {
     const instance = record.instance(at)
-    const verdict = judge(query, entry, versionOf(entry.meta.version), nodeName)
+    const verdict = judge(query, entry, versionOf(entry.meta.version), nodes)
+    const doubt = nodes.doubtOf(entry.node)
     let reason: VisibleReason
     if (verdict !== 'eligible') reason = verdict
     else if (chosen.has(instance.id)) reason = 'returned'
-    else
+    else if (doubt !== undefined && best !== undefined && nodes.doubtOf(best.node) === undefined) {
+      reason = doubt === 'flapping' ? 'flapping' : 'suspect'
+    } else
       reason = best !== undefined && isOfZone(query, best) && sameVersion(best, instance) ? 'zone' : 'older'
     return {
       instance,
@@ -79,6 +78,10 @@ function say(reason: VisibleReason, instance: Instance, query: Query, best: Inst
       return `${who} is ${state}, not ${query.state}`
     case 'older':
       return `${who} would do, but ${best?.version ?? 'another version'} is newer`
+    case 'suspect':
+      return `${who} would do, but its node does not answer, and others do`
+    case 'flapping':
+      return `${who} would do, but its node keeps going down, and others do not`
     case 'zone':
       return `${who} would do, but it is in ${zone === undefined ? 'no zone' : `zone ${zone}`}, and others are in ${query.zone ?? ''}`
   }

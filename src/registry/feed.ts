@@ -9,9 +9,13 @@ import { SERVICE_TOPIC } from './instance.ts'
 
 export interface FeedSink {
   applied(diff: Diff): void
+  /** Doubt about a node came or went. */
+  doubted(node: NodeId): void
   /** The tracker has closed, and why. */
   failed(error: RollcallError): void
 }
+
+const DOUBTS = ['node_suspected', 'node_flapping', 'node_trusted'] as const
 
 /** What a registry hears of its tracker: diffs, and with them the names of nodes. */
 export class Feed {
@@ -49,6 +53,7 @@ export class Feed {
     const onPurged = ({ id }: NodeInfo): void => {
       this.#names.delete(id)
     }
+    const onDoubt = ({ id }: NodeInfo): void => this.#sink.doubted(id)
     const onError = (error: RollcallError): void => {
       // An error that nobody listens to surfaces; that we listen must not hide it.
       if (tracker.listenerCount('error') === 1) surfaceError(error)
@@ -56,9 +61,11 @@ export class Feed {
     }
     const onClose = (): void => this.#sink.failed(new RollcallError('ROLLCALL_CLOSED'))
     tracker.on('diff', onDiff).on('node_up', onUp).on('node_purged', onPurged)
+    for (const event of DOUBTS) tracker.on(event, onDoubt)
     tracker.on('error', onError).on('close', onClose)
     this.#detach = () => {
       tracker.off('diff', onDiff).off('node_up', onUp).off('node_purged', onPurged)
+      for (const event of DOUBTS) tracker.off(event, onDoubt)
       tracker.off('error', onError).off('close', onClose)
     }
     this.#replay()

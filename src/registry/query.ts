@@ -1,4 +1,6 @@
+import type { NodeId } from '../core/frame.ts'
 import { nameFault } from '../core/name.ts'
+import type { Doubt } from '../tracker/types.ts'
 import { argumentError, checkKeys } from './check.ts'
 import { offers, stateOf } from './instance.ts'
 import type { ServiceEntry } from './instance.ts'
@@ -82,16 +84,19 @@ export function checkName(what: string, name: string): void {
 /** How far an instance gets through a query: what stops it, in the order of `LookupError`, or `eligible`. */
 export type Verdict = 'version' | 'function' | 'node' | 'state' | 'eligible'
 
-/** Pure, and the only place that says who may be returned. The zone is a preference, so it is not asked here. */
-export function judge(
-  query: Query,
-  entry: ServiceEntry,
-  version: SemVer,
-  nodeName: (node: string) => string,
-): Verdict {
+/** What a registry knows of nodes. */
+export interface NodeView {
+  /** The label of a node; '' until it has said it. */
+  readonly nameOf: (node: NodeId) => string
+  /** Why instances elsewhere are preferred. */
+  readonly doubtOf: (node: NodeId) => Doubt | undefined
+}
+
+/** Pure, and the only place that says who may be returned. Zone and doubt are preferences, so they are not asked here. */
+export function judge(query: Query, entry: ServiceEntry, version: SemVer, nodes: NodeView): Verdict {
   if (!query.requirement.matches(version)) return 'version'
   if (query.function !== undefined && !offers(entry.meta, query.function)) return 'function'
-  if (query.node !== undefined && query.node !== entry.node && query.node !== nodeName(entry.node))
+  if (query.node !== undefined && query.node !== entry.node && query.node !== nodes.nameOf(entry.node))
     return 'node'
   if (query.state !== 'any' && query.state !== stateOf(entry.meta)) return 'state'
   return 'eligible'

@@ -79,11 +79,15 @@ export class Registry extends Emitter<RegistryEvents> {
     this.tracker = parts.tracker
     this.#feed = new Feed(parts.tracker, {
       applied: (diff) => this.#applied(diff),
+      doubted: (node) => this.#index.reconsider(this.tracker.entriesOf(node)),
       failed: (error) => {
         this.#closing ??= this.#shutDown(error)
       },
     })
-    this.#index = new ServiceIndex((node) => this.#feed.nodeName(node))
+    this.#index = new ServiceIndex({
+      nameOf: (node) => this.#feed.nodeName(node),
+      doubtOf: (node) => this.tracker.doubtOf(node),
+    })
     this.#pool = new SelectorPool(this.#index, parts.queries, parts.random)
     this.#waiters = new Waiters(parts.clock)
     this.#feed.start()
@@ -160,7 +164,7 @@ export class Registry extends Emitter<RegistryEvents> {
     checkKeys('The options', options, FILTER_FIELDS)
     const query = readQuery(this.#parts.queries, name, requirement, options)
     const record = this.#index.get(name)
-    return Object.freeze(record === undefined ? [] : findEligible(query, record, this.#index.nodeName))
+    return Object.freeze(record === undefined ? [] : findEligible(query, record, this.#index.nodes))
   }
 
   /**
@@ -209,7 +213,7 @@ export class Registry extends Emitter<RegistryEvents> {
   explain(name: string, requirement?: string, options?: LookupOptions): readonly Explanation[] {
     const query = readQuery(this.#parts.queries, name, requirement, options)
     const record = this.#index.get(name)
-    const known = record === undefined ? [] : explainInstances(query, record, this.#index.nodeName)
+    const known = record === undefined ? [] : explainInstances(query, record, this.#index.nodes)
     const hidden = this.tracker.hidden(SERVICE_TOPIC, name).flatMap((entry) => {
       const service = readEntry(entry)
       return typeof service === 'string' ? [] : [this.#index.instanceOf(service)]

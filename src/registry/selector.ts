@@ -1,8 +1,9 @@
 import type { Random } from '../tracker/ports.ts'
 import { createBalancer } from './balance.ts'
 import type { Balancer } from './balance.ts'
+import type { ServiceEntry } from './instance.ts'
 import { judge } from './query.ts'
-import type { Query, Verdict } from './query.ts'
+import type { NodeView, Query, Verdict } from './query.ts'
 import type { ServiceIndex } from './service-index.ts'
 import type { ServiceRecord } from './service-record.ts'
 import type { Instance, LookupAnswer, LookupError, LookupHit, LookupMiss, ServiceSelector } from './types.ts'
@@ -29,39 +30,59 @@ export interface Candidates {
 
 const NOBODY: Candidates = { hits: [], miss: NO_SERVICE }
 
-/** The highest version of which any instance may be returned, and of that the instances in the zone, or else all. */
-export function findCandidates(
-  query: Query,
-  record: ServiceRecord,
-  nodeName: (node: string) => string,
-): Candidates {
-  const hits: LookupHit[] = []
-  let inZone: LookupHit[] = []
-  let best: SemVer | undefined
+/**
+ * The highest version of which any instance may be returned, and of that the instances in the zone, or else all. Instances on
+ * nodes in doubt count only when there are no others, of whatever version: an answer comes before a newer one.
+ */
+export function findCandidates(query: Query, record: ServiceRecord, nodes: NodeView): Candidates {
+  const trusted = new Best(query)
+  const doubted = new Best(query)
   let furthest = MISSES.version
   for (const [at, entry] of record.entries.entries()) {
     const version = versionOf(entry.meta.version)
-    if (best !== undefined && version.compare(best) !== 0) break
-    const verdict = judge(query, entry, version, nodeName)
-    if (verdict === 'eligible') {
-      best = version
-      const hit = record.hit(at)
-      hits.push(hit)
-      if (query.zone !== undefined && entry.meta.zone === query.zone) inZone.push(hit)
-    } else if (MISSES[verdict].rank > furthest.rank) furthest = MISSES[verdict]
+    if (trusted.isBelow(version)) break
+    const verdict = judge(query, entry, version, nodes)
+    if (verdict !== 'eligible') {
+      if (MISSES[verdict].rank > furthest.rank) furthest = MISSES[verdict]
+    } else if (nodes.doubtOf(entry.node) === undefined) trusted.add(version, record.hit(at), entry)
+    else if (!doubted.isBelow(version)) doubted.add(version, record.hit(at), entry)
   }
-  if (inZone.length === 0) inZone = hits
-  return { hits: inZone, miss: furthest.answer }
+  return { hits: trusted.hits ?? doubted.hits ?? [], miss: furthest.answer }
+}
+
+/** The instances of the highest version, out of those added from the highest version down. */
+class Best {
+  readonly #zone: string | undefined
+  readonly #all: LookupHit[] = []
+  readonly #inZone: LookupHit[] = []
+  #version: SemVer | undefined
+
+  constructor({ zone }: Query) {
+    this.#zone = zone
+  }
+
+  /** Whether this version is lower than the highest one here. */
+  isBelow(version: SemVer): boolean {
+    return this.#version !== undefined && version.compare(this.#version) !== 0
+  }
+
+  add(version: SemVer, hit: LookupHit, { meta }: ServiceEntry): void {
+    this.#version = version
+    this.#all.push(hit)
+    if (this.#zone !== undefined && meta.zone === this.#zone) this.#inZone.push(hit)
+  }
+
+  /** Those in the zone, or else all; undefined when there are none. */
+  get hits(): readonly LookupHit[] | undefined {
+    if (this.#inZone.length > 0) return this.#inZone
+    return this.#all.length > 0 ? this.#all : undefined
+  }
 }
 
 /** Every instance of every version that may be returned, in the order of the record. */
-export const findEligible = (
-  query: Query,
-  record: ServiceRecord,
-  nodeName: (node: string) => string,
-): Instance[] =>
+export const findEligible = (query: Query, record: ServiceRecord, nodes: NodeView): Instance[] =>
   record.entries.flatMap((entry, at) =>
-    judge(query, entry, versionOf(entry.meta.version), nodeName) === 'eligible' ? [record.instance(at)] : [],
+    judge(query, entry, versionOf(entry.meta.version), nodes) === 'eligible' ? [record.instance(at)] : [],
   )
 
 /** A prepared lookup: what it found stands until the service changes. */
@@ -91,7 +112,7 @@ export class Selector implements ServiceSelector {
     // A record that lost its last instance is gone, and its name may have a new one.
     const record = this.#index.get(this.query.name)
     const { hits, miss } =
-      record === undefined ? NOBODY : findCandidates(this.query, record, this.#index.nodeName)
+      record === undefined ? NOBODY : findCandidates(this.query, record, this.#index.nodes)
     this.#record = record
     this.#revision = record?.revision ?? -1
     this.#hits = hits

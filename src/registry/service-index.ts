@@ -3,6 +3,7 @@ import type { Json } from '../core/json.ts'
 import type { Diff } from '../tracker/types.ts'
 import { readEntry, SERVICE_TOPIC, toInstance } from './instance.ts'
 import type { ServiceEntry } from './instance.ts'
+import type { NodeView } from './query.ts'
 import { ServiceRecord } from './service-record.ts'
 import type { RecordEdit } from './service-record.ts'
 import type { Instance } from './types.ts'
@@ -26,11 +27,10 @@ export class ServiceIndex {
   readonly #records = new Map<string, ServiceRecord>()
   // One function for all records: one each would cost as much as a record.
   readonly #toInstance = (entry: ServiceEntry): Instance => this.instanceOf(entry)
-  /** The label of a node; '' until it has said it. */
-  readonly nodeName: (node: NodeId) => string
+  readonly nodes: NodeView
 
-  constructor(nodeName: (node: NodeId) => string) {
-    this.nodeName = nodeName
+  constructor(nodes: NodeView) {
+    this.nodes = nodes
   }
 
   /** Undefined for a name without instances: names used once leave nothing behind (C8). */
@@ -43,13 +43,18 @@ export class ServiceIndex {
     return this.#records.values()
   }
 
+  /** Doubt about the owner of these entries came or went: what was prepared from their services is old. */
+  reconsider(entries: readonly Entry<Json>[]): void {
+    for (const { topic, key } of entries) if (topic === SERVICE_TOPIC) this.#records.get(key)?.retire()
+  }
+
   clear(): void {
     for (const record of this.#records.values()) record.retire()
     this.#records.clear()
   }
 
   instanceOf(entry: ServiceEntry): Instance {
-    return toInstance(entry, this.nodeName(entry.node))
+    return toInstance(entry, this.nodes.nameOf(entry.node))
   }
 
   /** Costs the size of the diff, and one pass over the list of each service that loses or changes an instance. */

@@ -64,7 +64,7 @@ export class ServiceRecord {
     return this.#hits?.[at]?.service ?? this.#toInstance(entry)
   }
 
-  /** Makes old what was prepared from it, because it is no longer the record of its name. */
+  /** Makes old what was prepared from it. */
   retire(): void {
     this.#revision++
   }

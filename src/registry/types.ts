@@ -124,7 +124,7 @@ export interface FilterOptions {
 }
 
 export interface LookupOptions extends FilterOptions {
-  /** Prefers instances of this zone; falls back to all when there is none. The version comes before the zone. */
+  /** Prefers instances of this zone; falls back to all when there is none. Trust and version come before the zone. */
   readonly zone?: string | undefined
   /**
    * Default `round-robin`. `first`: always the one that this node has known longest, which puts all
@@ -161,6 +161,10 @@ export type ExplainReason =
   | 'older'
   /** It matches, and an instance in the preferred zone does too. */
   | 'zone'
+  /** It matches, but its node does not answer, and there are others. */
+  | 'suspect'
+  /** It matches, but its node keeps going down, and there are others. */
+  | 'flapping'
   /** Its node is not up here: hidden, or not met yet. */
   | 'down'
   /** Its node published something that is not a service. */

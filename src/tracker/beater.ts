@@ -70,6 +70,12 @@ export class Beater {
     if (this.#writer.pending && !this.#over) this.#flush()
   }
 
+  /** Says now that this node lives, for those who doubt it. At most once in a `flushIntervalMs`. */
+  speak(): void {
+    const { clock, flushIntervalMs } = this.#options
+    if (!this.#over && clock.now() - this.#flushedAt >= flushIntervalMs) this.#flush()
+  }
+
   /** A new incarnation begins: its beats count from 1. */
   reborn(): void {
     this.#beat = 0

@@ -3,9 +3,12 @@ import type { Json } from '../core/json.ts'
 import type { Member, Membership } from '../core/membership.ts'
 import { NO_HEAD } from '../core/owner-state.ts'
 import type { Replica } from '../core/replica.ts'
+import type { Doubts } from './doubts.ts'
 import { NODE_TOPIC, readFacts, UNKNOWN_FACTS, type NodeFacts } from './node-entry.ts'
 import type { Clock } from './ports.ts'
 import type { NodeInfo } from './types.ts'
+
+type Doubted = Pick<NodeInfo, 'suspect' | 'flapping'>
 
 /**
  * What can be told of every known node: what it last said of itself, its state here, and who was last shown with which
@@ -16,15 +19,17 @@ export class Directory {
   readonly #clock: Clock
   readonly #replica: Replica<Json>
   readonly #membership: Membership
+  readonly #doubts: Doubts
   readonly #facts = new Map<NodeId, NodeFacts>()
   /** The node that was last shown with an address. */
   readonly #holders = new Map<string, NodeId>()
 
-  constructor(self: NodeId, clock: Clock, replica: Replica<Json>, membership: Membership) {
+  constructor(self: NodeId, clock: Clock, replica: Replica<Json>, membership: Membership, doubts: Doubts) {
     this.#self = self
     this.#clock = clock
     this.#replica = replica
     this.#membership = membership
+    this.#doubts = doubts
   }
 
   /** This node first, then every other that is known here, joining ones excluded. */
@@ -92,8 +97,9 @@ export class Directory {
     })
   }
 
-  #describe(id: NodeId, life: Omit<NodeInfo, 'id' | 'entries' | keyof NodeFacts>): NodeInfo {
+  #describe(id: NodeId, life: Omit<NodeInfo, 'id' | 'entries' | keyof NodeFacts | keyof Doubted>): NodeInfo {
     const entries = Math.max(0, (this.#replica.state(id)?.entries.size ?? 0) - 1)
-    return Object.freeze({ id, ...this.get(id), ...life, entries })
+    const doubted: Doubted = { suspect: this.#doubts.suspicionOf(id), flapping: this.#doubts.isFlapping(id) }
+    return Object.freeze({ id, ...this.get(id), ...life, ...doubted, entries })
   }
 }

@@ -35,6 +35,10 @@ export interface TrackerOptions {
   readonly probePeriodMs?: number
   /** How long a probe waits for its answer, ms. Above the worst round trip, or busy nodes count as hung. */
   readonly probeTimeoutMs?: number
+  /** Downs within `flapWindowMs` above which lookups avoid a node until it has been steady. Lower trusts less. */
+  readonly flapLimit?: number
+  /** Time in which downs are counted, and in which their weight is halved, ms. Higher distrusts for longer. */
+  readonly flapWindowMs?: number
   /** Time between two syncs with a random neighbour, ms. Lower repairs what nothing else noticed sooner, at two small messages each. */
   readonly syncPeriodMs?: number
   /** Time without progress after which a sync is broken off, ms. */
@@ -77,6 +81,8 @@ export const TRACKER_DEFAULTS = {
   permdownPeriodMs: 1_200_000,
   probePeriodMs: 1_000,
   probeTimeoutMs: 1_000,
+  flapLimit: 5,
+  flapWindowMs: 60_000,
   syncPeriodMs: 30_000,
   syncTimeoutMs: 10_000,
   maxConcurrentSyncs: 4,
@@ -187,6 +193,7 @@ function checkNumbers(options: ResolvedTrackerOptions): void {
     'permdownPeriodMs',
     'probePeriodMs',
     'probeTimeoutMs',
+    'flapWindowMs',
     'syncPeriodMs',
     'syncTimeoutMs',
     'leaveTimeoutMs',
@@ -198,6 +205,7 @@ function checkNumbers(options: ResolvedTrackerOptions): void {
   }
   for (const [option, least] of [
     ['maxSilentPeriods', 1],
+    ['flapLimit', 1],
     ['maxConcurrentSyncs', 1],
     ['maxEntriesPerNode', 1],
     ['maxNodes', 1],

@@ -55,6 +55,8 @@ export interface TransportEvents {
   disconnected(peer: NodeId): void
   /** Proof of death: the connection closed (or was never there) and a dial to every known address was refused. */
   refused(peer: NodeId): void
+  /** No proof: the connection closed, and a dial was neither refused nor accepted. May be said again. */
+  unreachable(peer: NodeId): void
   /**
    * A peer that is connected and speaks the sync protocol does not gossip with this node: it may be connected to another
    * process under this node's id. `open` reaches it until the promise resolves; then it may be hung up.

@@ -1,15 +1,21 @@
+import type { NodeId } from '../core/frame.ts'
 import { RollcallError } from '../errors.ts'
 import { decodeProbeMessage, encodeProbeMessage, type ProbeMessage } from '../wire/probe-message.ts'
-import type { Channel, Clock } from './ports.ts'
+import type { Channel, Clock, Timer } from './ports.ts'
 
 export interface ProbeLinePorts {
   /** Opens a channel to the peer; rejects when that does not work, or when the signal aborts. */
   readonly open: (signal: AbortSignal) => Promise<Channel>
   /** The peer said something: a sign of life, also when it comes too late as an answer. */
   readonly heard: () => void
+  /** A timer of this node came late: its own event loop was blocked. */
+  readonly late: () => void
   /** What the peer said cannot be read. */
   readonly rejected: (error: RollcallError) => void
 }
+
+/** A timer up to this late is ordinary slack, ms. */
+const SLACK_MS = 50
 
 /**
  * Reads a probe channel to its end, and gives it up at the first message that is broken. Never rejects: how a channel
@@ -46,11 +52,11 @@ function decode(
   }
 }
 
-/** Asks one peer whether it is there, over a channel that is opened when first needed, and anew when it broke. */
+/** Asks one peer questions, over a channel that is opened when first needed, and anew when it broke. */
 export class ProbeLine {
   readonly #clock: Clock
   readonly #ports: ProbeLinePorts
-  readonly #waiting = new Map<number, (answered: boolean) => void>()
+  readonly #waiting = new Map<number, (alive: boolean) => void>()
   readonly #over = new AbortController()
   #channel: Promise<Channel> | undefined
   #number = 0
@@ -62,18 +68,12 @@ export class ProbeLine {
 
   /** True when the peer answered in time. Never rejects. */
   ping(timeoutMs: number): Promise<boolean> {
-    this.#number++
-    const number = this.#number
-    return new Promise((resolve) => {
-      const settle = (answered: boolean): void => {
-        this.#waiting.delete(number)
-        timer.cancel()
-        resolve(answered)
-      }
-      const timer = this.#clock.setTimer(() => settle(false), timeoutMs)
-      this.#waiting.set(number, settle)
-      void this.#send({ kind: 'ping', number })
-    })
+    return this.#ask((number) => ({ kind: 'ping', number }), timeoutMs)
+  }
+
+  /** True when the peer said in time that this node answers it. Never rejects. */
+  ask(node: NodeId, timeoutMs: number): Promise<boolean> {
+    return this.#ask((number) => ({ kind: 'ask', number, node }), timeoutMs)
   }
 
   /** Ends what is under way, unanswered. */
@@ -81,6 +81,35 @@ export class ProbeLine {
     this.#over.abort(reason)
     for (const settle of this.#waiting.values()) settle(false)
     void this.#channel?.then((channel) => channel.abort(reason)).catch(() => undefined)
+  }
+
+  #ask(question: (number: number) => ProbeMessage, timeoutMs: number): Promise<boolean> {
+    this.#number++
+    const number = this.#number
+    return new Promise((resolve) => {
+      let timer: Timer | undefined
+      const settle = (alive: boolean): void => {
+        this.#waiting.delete(number)
+        timer?.cancel()
+        resolve(alive)
+      }
+      this.#waiting.set(number, settle)
+      const wait = (): void => {
+        const dueAt = this.#clock.now() + timeoutMs
+        timer = this.#clock.setTimer(() => {
+          if (this.#clock.now() - dueAt > SLACK_MS) {
+            // We were away, and the answer may have come meanwhile: nobody is blamed for that.
+            this.#ports.late()
+            wait()
+          } else {
+            // One turn more, in which what has arrived is read.
+            timer = this.#clock.setTimer(() => settle(false), 0)
+          }
+        }, timeoutMs)
+      }
+      wait()
+      void this.#send(question(number))
+    })
   }
 
   async #send(message: ProbeMessage): Promise<void> {
@@ -96,14 +125,16 @@ export class ProbeLine {
     if (this.#channel !== undefined) return this.#channel
     const channel = this.#ports.open(this.#over.signal)
     this.#channel = channel
-    const take = ({ kind, number }: ProbeMessage): void => {
-      this.#ports.heard()
-      if (kind === 'pong') this.#waiting.get(number)?.(true)
-    }
     void channel
-      .then((open) => readProbes(open, take, this.#ports.rejected))
+      .then((open) => readProbes(open, (message) => this.#take(message), this.#ports.rejected))
       .catch(() => undefined)
       .finally(() => (this.#channel = undefined))
     return channel
+  }
+
+  #take(message: ProbeMessage): void {
+    this.#ports.heard()
+    if (message.kind === 'pong') this.#waiting.get(message.number)?.(true)
+    if (message.kind === 'told') this.#waiting.get(message.number)?.(message.alive)
   }
 }

@@ -7,9 +7,10 @@ import type { Replica } from '../core/replica.ts'
 import type { RollcallErrorCode } from '../errors.ts'
 import { Admission } from './admission.ts'
 import type { Directory } from './directory.ts'
+import type { Doubts } from './doubts.ts'
 import { NODE_TOPIC } from './node-entry.ts'
 import type { ResolvedTrackerOptions } from './options.ts'
-import type { TrackerEvents } from './types.ts'
+import type { Suspicion, TrackerEvents } from './types.ts'
 
 /** Nodes that fell silent and were purged of which the addresses are still tried: enough to meet again after a split. */
 const MAX_LOST = 32
@@ -25,6 +26,8 @@ export interface RosterPorts {
   readonly report: Report
   /** The owner's state here is behind what the owner claims; `via` has just shown to know more. */
   readonly behind: (owner: NodeId, via: NodeId) => void
+  /** There was proof of the death of a node that was up. */
+  readonly dead: (node: NodeId) => void
 }
 
 /**
@@ -37,6 +40,7 @@ export class Roster {
   readonly #ports: RosterPorts
   readonly #membership: Membership
   readonly #directory: Directory
+  readonly #doubts: Doubts
   readonly #verifying = new Map<NodeId, Promise<void>>()
   readonly #admission: Admission
   /** Purged for their silence, oldest first. The transport goes on dialling them (C28). */
@@ -48,12 +52,14 @@ export class Roster {
     replica: Replica<Json>,
     membership: Membership,
     directory: Directory,
+    doubts: Doubts,
     ports: RosterPorts,
   ) {
     this.#options = options
     this.#replica = replica
     this.#membership = membership
     this.#directory = directory
+    this.#doubts = doubts
     this.#ports = ports
     this.#admission = new Admission(options.clock, (node) => this.#verify(node))
   }
@@ -78,12 +84,33 @@ export class Roster {
   refuse(node: NodeId): void {
     const member = this.#membership.get(node)
     if (member === undefined) this.#giveUp(node)
-    else if (this.#membership.refuse(node, this.#now)) this.#lower(member, 'refused')
+    else if (this.#membership.refuse(node, this.#now)) {
+      this.#lower(member, 'refused')
+      this.#ports.dead(node)
+    }
   }
 
   /** A node showed over a connection of ours that it lives. */
   touch(node: NodeId): void {
     this.#membership.touch(node, this.#now)
+    this.vouch(node)
+  }
+
+  /** A node that is up does not answer. Returns true when that is news. */
+  suspect(node: NodeId, why: Suspicion): boolean {
+    if (this.#membership.get(node)?.status !== 'up' || !this.#doubts.suspect(node, why)) return false
+    const info = this.#directory.infoOf(node)
+    if (info !== undefined) this.#ports.report('node_suspected', info, why)
+    return true
+  }
+
+  isSuspect(node: NodeId): boolean {
+    return this.#doubts.suspicionOf(node) !== undefined
+  }
+
+  /** A node answers, us or another. */
+  vouch(node: NodeId): void {
+    if (this.#doubts.clear(node)) this.#reportTrusted(node)
   }
 
   /** Judges every silence. `lateMs`: how much of it was this node's own stall. */
@@ -95,6 +122,7 @@ export class Roster {
       if (member !== undefined) this.#lower(member, 'silent')
     }
     for (const member of purged) this.#forget(member, member.reason ?? 'silent')
+    for (const node of this.#doubts.tick()) this.#reportTrusted(node)
     this.#judgeIsolation()
   }
 
@@ -127,6 +155,10 @@ export class Roster {
         this.#admission.forget(owner)
         return true
       case 'fresh':
+        // What another passes on may have been under way when its author came to hang.
+        if (sign.direct || sign.heardAt > this.#doubts.suspectedSince(owner) + this.#options.probeTimeoutMs) {
+          this.vouch(owner)
+        }
         // Heard after proof of its death: the message may have been under way, or the proof was none.
         if (this.#membership.get(owner)?.credible === false) void this.#verify(owner)
         return true
@@ -184,7 +216,10 @@ export class Roster {
   #lower(member: Member, reason: DownReason): void {
     const leaves = this.#replica.hide(member.node)
     this.#reportDiff(member.node, { leaves, reason })
-    this.#ports.report('node_down', this.#directory.info({ ...member, status: 'down', reason }), reason)
+    const flaps = this.#doubts.down(member.node)
+    const info = this.#directory.info({ ...member, status: 'down', reason })
+    this.#ports.report('node_down', info, reason)
+    if (flaps) this.#ports.report('node_flapping', info)
   }
 
   /** The owner has said goodbye. */
@@ -294,6 +329,11 @@ export class Roster {
       this.#replaceAtAddressesOf(owner)
       this.#directory.claimAddresses(owner)
     }
+  }
+
+  #reportTrusted(node: NodeId): void {
+    const info = this.#directory.infoOf(node)
+    if (info !== undefined) this.#ports.report('node_trusted', info)
   }
 
   #headOf(owner: NodeId): Head {

@@ -6,15 +6,17 @@ import { Replica } from '../core/replica.ts'
 import { Writer } from '../core/writer.ts'
 import { RollcallError, type RollcallErrorCode } from '../errors.ts'
 import { LIBRARY_VERSION } from '../version.ts'
-import { decodeBeat } from '../wire/gossip.ts'
+import { decodeGossip } from '../wire/gossip.ts'
 import type { WireLimits } from '../wire/limits.ts'
 import { Beater } from './beater.ts'
 import { Directory } from './directory.ts'
+import { Doubts } from './doubts.ts'
 import { Emitter } from './emitter.ts'
 import { Exchange } from './exchange.ts'
 import { Identity } from './identity.ts'
 import { InTurn } from './in-turn.ts'
 import { Ledger } from './ledger.ts'
+import { Lookout } from './lookout.ts'
 import { checkName, copyMeta } from './meta.ts'
 import type { Monitor } from './monitor.ts'
 import { factsToMeta, NODE_TOPIC } from './node-entry.ts'
@@ -30,7 +32,7 @@ import { Prober } from './prober.ts'
 import { Roster, type Report } from './roster.ts'
 import { Syncer } from './syncer.ts'
 import { Ticker } from './ticker.ts'
-import type { NodeInfo, TrackerEvents } from './types.ts'
+import type { Doubt, NodeInfo, TrackerEvents } from './types.ts'
 
 /** What `update` takes: a meta, or a function from the present one to the next. */
 export type MetaUpdate = Json | ((meta: Json) => Json)
@@ -49,6 +51,8 @@ export class Tracker extends Emitter<TrackerEvents> {
   readonly #exchange: Exchange
   readonly #syncer: Syncer
   readonly #prober: Prober
+  readonly #doubts: Doubts
+  readonly #lookout: Lookout
   readonly #beater: Beater
   readonly #ticker: Ticker
   readonly #identity: Identity
@@ -73,11 +77,13 @@ export class Tracker extends Emitter<TrackerEvents> {
     this.#identity = new Identity(clock)
     this.#beater = new Beater(options, this.#writer)
     const membership = new Membership(options)
-    this.#directory = new Directory(transport.id, clock, this.#replica, membership)
+    this.#doubts = new Doubts(options)
+    this.#directory = new Directory(transport.id, clock, this.#replica, membership, this.#doubts)
     const report: Report = (event, ...payload) => this.#report(event, ...payload)
-    this.#roster = new Roster(options, this.#replica, membership, this.#directory, {
+    this.#roster = new Roster(options, this.#replica, membership, this.#directory, this.#doubts, {
       report,
       behind: (owner, via) => this.#syncer.behind(owner, via),
+      dead: (node) => this.#lookout.hint(node),
     })
     this.#exchange = new Exchange(options, this.#replica, membership, this.#roster, {
       pulse: () => ({ beat: this.#beater.beat, promiseMs: this.#beater.promiseMs }),
@@ -87,7 +93,15 @@ export class Tracker extends Emitter<TrackerEvents> {
       },
     })
     this.#syncer = new Syncer(options, this.#roster, this.#exchange, report)
-    this.#prober = new Prober(options, (peer) => this.#roster.touch(peer), report)
+    this.#prober = new Prober(options, {
+      alive: (peer) => this.#roster.touch(peer),
+      vouched: (peer) => this.#roster.vouch(peer),
+      hung: (peer) => {
+        if (this.#roster.suspect(peer, 'unanswered')) this.#lookout.hint(peer)
+      },
+      report,
+    })
+    this.#lookout = new Lookout(options, membership, this.#roster, this.#prober)
     this.#ticker = new Ticker(clock, options.broadcastPeriodMs, (lateMs) => this.#tick(lateMs))
   }
 
@@ -225,6 +239,24 @@ export class Tracker extends Emitter<TrackerEvents> {
     return this.#replica.topics()
   }
 
+  /**
+   * Why others should be preferred to a node while there are any; undefined when nothing speaks against it. Costs O(1);
+   * `node_suspected`, `node_flapping`, `node_trusted` and `node_down` tell when the answer changes.
+   */
+  doubtOf(node: NodeId): Doubt | undefined {
+    return this.#doubts.of(node)
+  }
+
+  /** How often any node began to be suspected, and to be flapping, since the start. */
+  get doubted(): { readonly suspected: number; readonly flapping: number } {
+    return this.#doubts.counts
+  }
+
+  /** Visible entries of a node. A new array at every call. Costs the answer. */
+  entriesOf(node: NodeId): Entry<Json>[] {
+    return this.#replica.entriesOf(node)
+  }
+
   /** This node first, then every other that is known: up, or down and not yet purged. */
   nodes(): NodeInfo[] {
     return this.#directory.all()
@@ -263,8 +295,10 @@ export class Tracker extends Emitter<TrackerEvents> {
   }
 
   #connected(peer: NodeId): void {
+    this.#roster.touch(peer)
     this.#syncer.connected(peer)
     this.#prober.connected(peer)
+    this.#lookout.connected(peer)
   }
 
   #events(): TransportEvents {
@@ -282,9 +316,13 @@ export class Tracker extends Emitter<TrackerEvents> {
       disconnected: (peer) => {
         this.#syncer.disconnected(peer)
         this.#prober.disconnected(peer)
+        this.#lookout.disconnected(peer)
       },
       refused: (peer) => {
         if (running()) this.#roster.refuse(peer)
+      },
+      unreachable: (peer) => {
+        if (running()) this.#lookout.unreachable(peer)
       },
       mute: async (peer) => {
         if (running()) await this.#syncer.overhear(peer)
@@ -295,9 +333,11 @@ export class Tracker extends Emitter<TrackerEvents> {
 
   #hear(author: NodeId, via: NodeId, message: Uint8Array): boolean {
     try {
-      const beat = decodeBeat(message, this.#limits)
+      const said = decodeGossip(message, this.#limits)
       if (author === via) this.#prober.heard(via)
-      this.#exchange.hear(author, via, beat)
+      if (said.kind === 'beat') this.#exchange.hear(author, via, said)
+      else if (said.node !== this.id) this.#lookout.hinted(said)
+      else if (said.incarnation === this.#writer.incarnation) this.#beater.speak()
       return true
     } catch (error) {
       if (!(error instanceof RollcallError)) throw error
@@ -311,6 +351,7 @@ export class Tracker extends Emitter<TrackerEvents> {
     this.#introduce()
     this.#roster.judge(lateMs)
     this.#syncer.tick()
+    this.#lookout.tick()
     this.#beater.tick()
   }
 
@@ -368,6 +409,7 @@ export class Tracker extends Emitter<TrackerEvents> {
     if (goodbye) await this.#within(this.#beater.leave(), this.#options.leaveTimeoutMs)
     this.#syncer.close()
     this.#prober.close()
+    this.#lookout.close()
     await this.#options.transport.stop()
     this.dispatch('close')
   }

@@ -24,7 +24,20 @@ export interface NodeInfo {
   readonly entries: number
   /** Ms since it was last heard, on this node's clock. 0 for itself. */
   readonly silentMs: number
+  /** Why it is suspected to be dead or hung, while up; undefined when it is not. Lookups prefer others. */
+  readonly suspect: Suspicion | undefined
+  /** It went down more than `flapLimit` times within `flapWindowMs`, and has not been steady since. Lookups prefer others. */
+  readonly flapping: boolean
 }
+
+/**
+ * `unanswered`: it is connected and answers no probe, nor does it answer others. `unreachable`: its connection is gone, and
+ * a new one is neither refused nor made, nor does it answer others.
+ */
+export type Suspicion = 'unanswered' | 'unreachable'
+
+/** Why lookups prefer other nodes while there are any. */
+export type Doubt = Suspicion | 'flapping'
 
 export interface EntryUpdate {
   readonly entry: Entry<Json>
@@ -51,6 +64,15 @@ export interface TrackerEvents {
   node_down: [node: NodeInfo, reason: DownReason]
   /** A node that was down is forgotten. */
   node_purged: [node: NodeInfo]
+  /**
+   * A node that is up does not answer, so lookups prefer others. It is no verdict, and ends with `node_trusted` or
+   * `node_down`.
+   */
+  node_suspected: [node: NodeInfo, why: Suspicion]
+  /** A node went down so often that lookups prefer others until it has been steady. Ends with `node_trusted`. */
+  node_flapping: [node: NodeInfo]
+  /** A node is neither suspected nor flapping any more. */
+  node_trusted: [node: NodeInfo]
   /** More than half of the known nodes fell silent together: the fault is likely here. */
   isolated: [silent: number, known: number]
   /** Two nodes with different identities use one name. The second is the one heard later. */

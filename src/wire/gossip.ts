@@ -1,7 +1,8 @@
-import type { Beat } from '../core/frame.ts'
+import type { Beat, NodeId } from '../core/frame.ts'
 import type { Json } from '../core/json.ts'
-import { checkCount, checkPromise, checkRange, decodeBytes, unknownKind } from './check.ts'
+import { checkCount, checkPromise, checkRange, checkWireName, decodeBytes, unknownKind } from './check.ts'
 import { Gossip } from './generated/rollcall.ts'
+import type { Beat as WireBeat, Hint as WireHint } from './generated/rollcall.ts'
 import type { WireLimits } from './limits.ts'
 import { decodeWrites, prepareWrite, WriteBatch } from './writes.ts'
 
@@ -36,17 +37,39 @@ export function encodeBeat(beat: Beat<Json>, maxBytes: number): Uint8Array | und
   return bytes.length > maxBytes ? undefined : bytes
 }
 
+/** A gossip message that says where to look. */
+export interface Hint {
+  readonly node: NodeId
+  readonly incarnation: number
+}
+
+export const encodeHint = (hint: Hint): Uint8Array =>
+  Gossip.encode({ kind: { $case: 'hint', value: hint } }).finish()
+
+export type GossipMessage = ({ readonly kind: 'beat' } & Beat<Json>) | ({ readonly kind: 'hint' } & Hint)
+
 /**
- * The beat in a gossip message, checked; its metas are deep-frozen. Throws nothing but `RollcallError`:
+ * A gossip message, checked; the metas of a beat are deep-frozen. Throws nothing but `RollcallError`:
  * `ROLLCALL_FRAME_INVALID`, `ROLLCALL_FRAME_LIMIT`, `ROLLCALL_MESSAGE_UNKNOWN`.
  */
-export function decodeBeat(bytes: Uint8Array, limits: WireLimits): Beat<Json> {
+export function decodeGossip(bytes: Uint8Array, limits: WireLimits): GossipMessage {
   const { kind } = decodeBytes(bytes, limits.maxFrameBytes, (reader) => Gossip.decode(reader))
   if (kind === undefined) throw unknownKind('a gossip message of a kind that is not known')
-  const { incarnation, beat, promiseMs, from, to, left, writes } = kind.value
+  return kind.$case === 'hint' ? readHint(kind.value, limits) : readBeat(kind.value, limits)
+}
+
+function readHint({ node, incarnation }: WireHint, limits: WireLimits): GossipMessage {
+  checkWireName('node', node, limits.maxOwnerBytes)
+  checkCount('incarnation', incarnation, 1)
+  return { kind: 'hint', node, incarnation }
+}
+
+function readBeat(wire: WireBeat, limits: WireLimits): GossipMessage {
+  const { incarnation, beat, promiseMs, from, to, left } = wire
   checkCount('incarnation', incarnation, 1)
   checkCount('beat', beat, 1)
   checkPromise(promiseMs, limits.maxPromiseMs)
   checkRange(from, to)
-  return { incarnation, beat, promiseMs, from, to, left, writes: decodeWrites(writes, from, to, limits) }
+  const writes = decodeWrites(wire.writes, from, to, limits)
+  return { kind: 'beat', incarnation, beat, promiseMs, from, to, left, writes }
 }

@@ -180,6 +180,7 @@ const deaf = {
   connected: () => undefined,
   disconnected: () => undefined,
   refused: () => undefined,
+  unreachable: () => undefined,
   mute: () => Promise.resolve(),
   problem: () => undefined,
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { cluster, expectSame, haveMet } from '../../src/testing/index.ts'
 import type { SimNode, SimulatedNetwork } from '../../src/testing/index.ts'
-import { decodeBeat } from '../../src/wire/gossip.ts'
+import { decodeBeat } from '../wire/decode-beat.ts'
 import { WIRE_LIMITS } from '../../src/wire/limits.ts'
 import { metadataAt, onSeeds, PERIOD_MS, ROUGH, service, told } from './scenario.ts'
 import type { Three } from './scenario.ts'

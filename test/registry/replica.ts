@@ -1,4 +1,4 @@
-import type { Entry } from '../../src/core/frame.ts'
+import type { Entry, NodeId } from '../../src/core/frame.ts'
 import type { Json } from '../../src/core/json.ts'
 import { SERVICE_TOPIC } from '../../src/registry/instance.ts'
 import { Requirements } from '../../src/registry/requirement.ts'
@@ -7,7 +7,7 @@ import { ServiceIndex } from '../../src/registry/service-index.ts'
 import type { ServiceChange } from '../../src/registry/service-index.ts'
 import type { Compat } from '../../src/registry/requirement.ts'
 import type { PrereleasePolicy } from '../../src/registry/types.ts'
-import type { Diff } from '../../src/tracker/types.ts'
+import type { Diff, Doubt } from '../../src/tracker/types.ts'
 
 /** A meta with the fields that a test names. */
 export type Meta = { readonly [field: string]: Json }
@@ -30,13 +30,18 @@ export const entry = (
 export class Fed {
   readonly index: ServiceIndex
   readonly pool: SelectorPool
+  /** Why other nodes are preferred to a node. */
+  readonly doubts = new Map<NodeId, Doubt>()
   #chance = 0
 
   constructor({
     compat = 'semver',
     prerelease = 'include',
   }: { compat?: Compat; prerelease?: PrereleasePolicy } = {}) {
-    this.index = new ServiceIndex((node) => `name-of-${node}`)
+    this.index = new ServiceIndex({
+      nameOf: (node) => `name-of-${node}`,
+      doubtOf: (node) => this.doubts.get(node),
+    })
     const queries = { requirements: new Requirements(compat), prerelease }
     this.pool = new SelectorPool(this.index, queries, { next: () => this.#chance })
   }

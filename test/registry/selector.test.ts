@@ -231,7 +231,7 @@ test('findEligible is every version that may be returned, the highest first', ()
   fed.add('s', [v('1.0.0'), v('2.0.0'), v('1.5.0', { state: 'unready' }), v('2.0.0'), v('3.0.0')])
   const queries = { requirements: new Requirements('semver'), prerelease: 'include' as const }
   const query = readQuery(queries, 's', '< 3.0.0')
-  const found = findEligible(query, fed.index.get('s')!, fed.index.nodeName)
+  const found = findEligible(query, fed.index.get('s')!, fed.index.nodes)
   expect(found.map(({ version, node }) => `${version} ${node}`)).toEqual(['2.0.0 n2', '2.0.0 n4', '1.0.0 n1'])
 })
 
@@ -248,7 +248,7 @@ test('explain says of every instance what keeps it out, and agrees with lookup',
   const queries = { requirements: new Requirements('semver'), prerelease: 'include' as const }
   const explain = (options: LookupOptions): Record<string, string> => {
     const query = readQuery(queries, 's', '~> 2.0', options)
-    const explanations = explainInstances(query, fed.index.get('s')!, fed.index.nodeName)
+    const explanations = explainInstances(query, fed.index.get('s')!, fed.index.nodes)
     for (const { returned, reason, instance, text } of explanations) {
       expect(returned).toBe(reason === 'returned')
       expect(text).toContain(`s ${instance?.version ?? ''} on name-of-${instance?.node ?? ''}`)

@@ -40,6 +40,7 @@ async function host(
     connected: (peer) => told.push(`+${peer}`),
     disconnected: (peer) => told.push(`-${peer}`),
     refused: (peer) => told.push(`refused ${peer}`),
+    unreachable: () => undefined,
     mute: () => Promise.resolve(),
     problem: (where) => told.push(`problem ${where}`),
   }

@@ -116,6 +116,8 @@ const RULES: Readonly<Record<keyof TrackerOptions, Rules>> = {
   },
   probePeriodMs: { bad: badPeriods, good: [[0.5], [MAX_PERIOD_MS]] },
   probeTimeoutMs: { bad: badPeriods, good: [[0.5], [MAX_PERIOD_MS]] },
+  flapLimit: { bad: badCounts, good: [[1], [1_000]] },
+  flapWindowMs: { bad: badPeriods, good: [[0.5], [MAX_PERIOD_MS]] },
   syncPeriodMs: { bad: badPeriods, good: [[0.5], [MAX_PERIOD_MS]] },
   syncTimeoutMs: { bad: badPeriods, good: [[0.5], [MAX_PERIOD_MS]] },
   maxConcurrentSyncs: { bad: badCounts, good: [[1], [1_000]] },

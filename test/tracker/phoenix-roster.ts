@@ -4,6 +4,7 @@ import { Membership } from '../../src/core/membership.ts'
 import { Replica } from '../../src/core/replica.ts'
 import { VirtualClock } from '../../src/testing/virtual-clock.ts'
 import { Directory } from '../../src/tracker/directory.ts'
+import { Doubts } from '../../src/tracker/doubts.ts'
 import { Exchange } from '../../src/tracker/exchange.ts'
 import { resolveTrackerOptions, type TrackerOptions } from '../../src/tracker/options.ts'
 import { Roster } from '../../src/tracker/roster.ts'
@@ -40,10 +41,12 @@ export class Observer {
     const { clock, transport } = this
     const resolved = resolveTrackerOptions({ ...PERIODS, clock, transport, ...options })
     const membership = new Membership(resolved)
-    this.directory = new Directory(id, clock, this.replica, membership)
-    this.roster = new Roster(resolved, this.replica, membership, this.directory, {
+    const doubts = new Doubts(resolved)
+    this.directory = new Directory(id, clock, this.replica, membership, doubts)
+    this.roster = new Roster(resolved, this.replica, membership, this.directory, doubts, {
       report: (event, ...payload) => this.events.push([event, ...payload]),
       behind: (owner, via) => this.behind.push([owner, via]),
+      dead: () => undefined,
     })
     this.exchange = new Exchange(resolved, this.replica, membership, this.roster, {
       pulse: () => ({ beat: 1, promiseMs: 200 }),

@@ -52,6 +52,7 @@ test('the channel stays open from one question to the next, and is opened anew w
       return Promise.resolve(channel)
     },
     heard: () => undefined,
+    late: () => undefined,
     rejected: () => undefined,
   })
   const first = line.ping(1_000)

@@ -5,7 +5,7 @@ import { VirtualClock } from '../../src/testing/virtual-clock.ts'
 import type { TrackerOptions } from '../../src/tracker/options.ts'
 import type { Channel, Transport, TransportEvents } from '../../src/tracker/ports.ts'
 import { createTracker, type Tracker } from '../../src/tracker/tracker.ts'
-import { decodeBeat } from '../../src/wire/gossip.ts'
+import { decodeBeat } from '../wire/decode-beat.ts'
 import { WIRE_LIMITS } from '../../src/wire/limits.ts'
 
 /** A network with nobody else in it, that keeps what it is told. */

@@ -72,6 +72,10 @@ class Recorder implements TransportEvents {
     this.links.push(`-${peer}`)
   }
 
+  unreachable(): void {
+    this.calls += 1
+  }
+
   refused(peer: NodeId): void {
     this.calls += 1
     this.refusals.push(peer)

@@ -9,6 +9,7 @@ await transport.start({
   connected: () => undefined,
   disconnected: () => undefined,
   refused: () => undefined,
+  unreachable: () => undefined,
   mute: () => Promise.resolve(),
   problem: () => undefined,
 })

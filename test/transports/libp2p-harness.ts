@@ -122,6 +122,10 @@ export class Recorder implements TransportEvents {
     this.links.push(`-${peer}`)
   }
 
+  unreachable(): void {
+    return undefined
+  }
+
   refused(peer: NodeId): void {
     this.refusals.push(peer)
     this.onRefused()

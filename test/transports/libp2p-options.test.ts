@@ -127,6 +127,7 @@ describe('addresses', () => {
       connected: nothing,
       disconnected: nothing,
       refused: nothing,
+      unreachable: nothing,
       mute: () => Promise.resolve(),
       problem: nothing,
     })

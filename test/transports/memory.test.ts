@@ -38,14 +38,18 @@ interface Told {
   /** `+b`, `-b`, `refused b`, `problem b`, `b via c: text`. */
   readonly lines: string[]
   readonly channels: Channel[]
+  /** Peers to which a dial was not answered, one for each dial. */
+  readonly unreachable: string[]
 }
 
 function listen(): Told {
   const lines: string[] = []
   const channels: Channel[] = []
+  const unreachable: string[] = []
   return {
     lines,
     channels,
+    unreachable,
     events: {
       gossip(author, via, message) {
         lines.push(`${author} via ${via}: ${new TextDecoder().decode(message)}`)
@@ -55,6 +59,7 @@ function listen(): Told {
       connected: (peer) => lines.push(`+${peer}`),
       disconnected: (peer) => lines.push(`-${peer}`),
       refused: (peer) => lines.push(`refused ${peer}`),
+      unreachable: (peer) => unreachable.push(peer),
       mute: () => Promise.resolve(),
       problem: (where) => lines.push(`problem ${where}`),
     },
@@ -230,6 +235,9 @@ describe('memory transport', () => {
     net.isolate('/memory/b')
     await net.run(60_000)
     expect(atA.lines).toEqual(['+b', '-b', 'problem b'])
+    // The reports are for people; what follows from them is decided anew each time.
+    expect(atA.unreachable.length).toBeGreaterThan(9)
+    expect(new Set(atA.unreachable)).toEqual(new Set(['b']))
     net.heal()
     await net.run(5_000)
     b.crash()

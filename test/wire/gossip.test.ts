@@ -4,9 +4,10 @@ import type { Beat, Write } from '../../src/core/frame.ts'
 import type { Json } from '../../src/core/json.ts'
 import { Gossip } from '../../src/wire/generated/rollcall.ts'
 import type { Put as WirePut, Write as WireWrite } from '../../src/wire/generated/rollcall.ts'
-import { decodeBeat, encodeBeat } from '../../src/wire/gossip.ts'
+import { decodeGossip, encodeBeat, encodeHint } from '../../src/wire/gossip.ts'
+import { decodeBeat } from './decode-beat.ts'
 import { WIRE_LIMITS } from '../../src/wire/limits.ts'
-import { beat as anyBeat, mutated, put } from './arbitraries.ts'
+import { beat as anyBeat, mutated, name, put } from './arbitraries.ts'
 import { codeOf } from './codes.ts'
 
 const MAX = WIRE_LIMITS.maxFrameBytes
@@ -146,10 +147,31 @@ describe('size', () => {
   })
 })
 
+describe('a hint', () => {
+  const hintCode = (node: string, incarnation: number): string =>
+    codeOf(() => decodeGossip(encodeHint({ node, incarnation }), WIRE_LIMITS))
+
+  test('comes out as it went in', () => {
+    fc.assert(
+      fc.property(name, fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), (node, incarnation) => {
+        const hint = decodeGossip(encodeHint({ node, incarnation }), WIRE_LIMITS)
+        expect(hint).toStrictEqual({ kind: 'hint', node, incarnation })
+      }),
+    )
+  })
+
+  test('that names no node, or no life of one, is refused', () => {
+    expect(hintCode('a', 1)).toBe('nothing')
+    expect(hintCode('', 1)).toBe('ROLLCALL_FRAME_INVALID')
+    expect(hintCode('a', 0)).toBe('ROLLCALL_FRAME_INVALID')
+    expect(hintCode('a'.repeat(WIRE_LIMITS.maxOwnerBytes + 1), 1)).toBe('ROLLCALL_FRAME_LIMIT')
+  })
+})
+
 describe('what a later protocol may send', () => {
   test('C74: an unknown kind of message or of write is named as such', () => {
     expect(codeOf(() => decode(new Uint8Array()))).toBe('ROLLCALL_MESSAGE_UNKNOWN')
-    expect(codeOf(() => decode(Uint8Array.of(0x12, 1, 7)))).toBe('ROLLCALL_MESSAGE_UNKNOWN')
+    expect(codeOf(() => decode(Uint8Array.of(0x1a, 1, 7)))).toBe('ROLLCALL_MESSAGE_UNKNOWN')
     expect(rawCode([{ version: 1, ref: 0, change: undefined }])).toBe('ROLLCALL_MESSAGE_UNKNOWN')
   })
 

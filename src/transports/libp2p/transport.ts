@@ -315,6 +315,7 @@ export class Libp2pTransport implements Transport {
       this.#dead.add(peer)
       this.#events?.refused(peer)
     }
+    if (verdict === 'unknown' && this.#book.knows(peer)) this.#events?.unreachable(peer)
     this.#forgetStranger(peer)
   }
 

@@ -40,6 +40,13 @@ export class Redialler {
     return this.#pursuits.get(key)?.target
   }
 
+  /** How many nodes are wanted, seeds not counted. */
+  get peers(): number {
+    let count = 0
+    for (const { target } of this.#pursuits.values()) if (target.peer !== undefined) count++
+    return count
+  }
+
   /** Some node is wanted at this address. */
   seeksNodeAt(address: string): boolean {
     return [...this.#pursuits.values()].some(

@@ -36,6 +36,8 @@ export interface MemoryNetworkOptions {
   readonly redialMs?: number
   /** Longest pause between two dials. Shorter meets again sooner after a partition, at one dial each. */
   readonly redialMaxMs?: number
+  /** Nodes that a node keeps connections with of its own choice; others choose it as well. Default: all it has learnt of. */
+  readonly degree?: number
   /** Bytes of one channel and direction that may wait for a reader that stands still. */
   readonly windowBytes?: number
 }
@@ -50,6 +52,7 @@ export const MEMORY_NETWORK_DEFAULTS = {
   dialTimeoutMs: 3_000,
   redialMs: 100,
   redialMaxMs: 1_000,
+  degree: Infinity,
   windowBytes: 256 * 1024,
 } as const
 

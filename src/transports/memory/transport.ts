@@ -49,7 +49,7 @@ const unreachable = (peer: NodeId): RollcallError =>
 
 /**
  * The Transport port inside one process, for tests and single-process set-ups. Gossip floods over the connections,
- * each node passing on what it sees for the first time; nodes connect to all they have learnt of.
+ * each node passing on what it sees for the first time; nodes connect to those they have learnt of, up to `degree`.
  */
 export class MemoryTransport implements Transport {
   readonly id: NodeId
@@ -61,6 +61,8 @@ export class MemoryTransport implements Transport {
   readonly #dialler: Dialler
   readonly #redialler: Redialler
   readonly #seen = new SeenMessages()
+  /** Where each node that was learnt of can be dialled. */
+  readonly #known = new Map<NodeId, Target>()
   /** Open ends by peer. More than one while an old connection has not been found dead yet. */
   readonly #peers = new Map<NodeId, ConnectionEnd[]>()
   #state: 'new' | 'running' | 'over' = 'new'
@@ -119,13 +121,14 @@ export class MemoryTransport implements Transport {
   learn(peer: NodeId, addresses: readonly string[]): void {
     if (this.#state !== 'running' || peer === this.id) return
     const usable = addresses.filter((address) => address.startsWith(SCHEME) && address !== this.address)
-    const known = this.#redialler.target(peer)?.addresses
-    if (usable.length === 0 || known?.join() === usable.join()) return
-    this.#redialler.want(peer, { peer, addresses: usable })
+    if (usable.length === 0 || this.#known.get(peer)?.addresses.join() === usable.join()) return
+    this.#want(peer, { peer, addresses: usable })
   }
 
   forget(peer: NodeId): void {
+    this.#known.delete(peer)
     this.#redialler.drop(peer)
+    for (const [other, target] of this.#known) this.#want(other, target)
   }
 
   async examine(peer: NodeId): Promise<'alive' | 'refused' | 'unknown'> {
@@ -134,7 +137,7 @@ export class MemoryTransport implements Transport {
       const answer = await this.#answerOf(end)
       if (answer !== 'broken') return answer
     }
-    const target = this.#redialler.target(peer)
+    const target = this.#known.get(peer)
     if (this.#state !== 'running' || target === undefined) return 'unknown'
     const outcome = await new Promise<DialOutcome>((resolve) => this.#dialler.dial(target, resolve))
     return outcome === 'refused' || outcome === 'unknown' ? outcome : 'alive'
@@ -198,6 +201,16 @@ export class MemoryTransport implements Transport {
     return (this.#peers.get(peer) ?? []).filter((end) => end.remote.address === address)
   }
 
+  /** Keeps a connection with it, unless there are enough. */
+  #want(peer: NodeId, target: Target): void {
+    const before = this.#redialler.target(peer)
+    this.#known.set(peer, target)
+    if (before === target) return
+    if (before !== undefined || this.#redialler.peers < this.#network.settings.degree) {
+      this.#redialler.want(peer, target)
+    }
+  }
+
   /** The newest: an older one may be dead already. */
   #endTo(peer: NodeId): ConnectionEnd | undefined {
     return this.#peers.get(peer)?.at(-1)
@@ -211,9 +224,7 @@ export class MemoryTransport implements Transport {
       return
     }
     this.#peers.set(peer, [end])
-    if (this.#redialler.target(peer) === undefined) {
-      this.#redialler.want(peer, { peer, addresses: [end.remote.address] })
-    }
+    if (!this.#known.has(peer)) this.#want(peer, { peer, addresses: [end.remote.address] })
     this.#events?.connected(peer)
   }
 
@@ -227,6 +238,7 @@ export class MemoryTransport implements Transport {
     this.#peers.delete(peer)
     this.#events?.disconnected(peer)
     this.#redialler.lost()
+    if (this.#redialler.target(peer) === undefined) this.#lookAfter(peer)
   }
 
   #heard(end: ConnectionEnd, gossip: Gossip, again: boolean): void {
@@ -248,11 +260,21 @@ export class MemoryTransport implements Transport {
     return [...this.#peers.values()].flat().some((end) => target.addresses.includes(end.remote.address))
   }
 
+  /** One that is not dialled again and again is dialled once: it may be dead. */
+  #lookAfter(peer: NodeId): void {
+    const target = this.#known.get(peer)
+    if (target === undefined) return
+    this.#dialler.dial(target, (outcome) => {
+      if (outcome === 'refused' || outcome === 'unknown') this.#dialFailed(target, outcome, true)
+    })
+  }
+
   #dialFailed(target: Target, outcome: 'refused' | 'unknown', first: boolean): void {
     if (target.peer !== undefined && outcome === 'refused') {
       this.#events?.refused(target.peer)
       return
     }
+    if (target.peer !== undefined) this.#events?.unreachable(target.peer)
     // Of a seed whose node is known, the node is what is reported.
     const known = target.peer === undefined && target.addresses.some((at) => this.#redialler.seeksNodeAt(at))
     if (!first || known) return

@@ -15,7 +15,10 @@ export const protobufFileName = "rollcall.proto";
 
 /** One gossip message. A kind that a receiver does not know is counted and passed on unread. */
 export interface Gossip {
-  readonly kind: { readonly $case: "beat"; readonly value: Beat } | undefined;
+  readonly kind:
+    | { readonly $case: "beat"; readonly value: Beat }
+    | { readonly $case: "hint"; readonly value: Hint }
+    | undefined;
 }
 
 /** A frame as its owner publishes it. The signer of the gossip message is the owner. */
@@ -27,6 +30,12 @@ export interface Beat {
   readonly to: number;
   readonly left: boolean;
   readonly writes: readonly Write[];
+}
+
+/** The sender has evidence that this life of a node is dead or hangs. Not a verdict: a receiver looks for itself. */
+export interface Hint {
+  readonly node: string;
+  readonly incarnation: number;
 }
 
 export interface Write {
@@ -120,7 +129,20 @@ export interface ProbeMessage {
     /** Are you there? The number is the asker's own, and comes back. */
     { readonly $case: "ping"; readonly value: number }
     | { readonly $case: "pong"; readonly value: number }
+    | { readonly $case: "ask"; readonly value: Ask }
+    | { readonly $case: "told"; readonly value: Told }
     | undefined;
+}
+
+/** Does this node answer you? */
+export interface Ask {
+  readonly number: number;
+  readonly node: string;
+}
+
+export interface Told {
+  readonly number: number;
+  readonly alive: boolean;
 }
 
 function createBaseGossip(): Gossip {
@@ -132,6 +154,9 @@ export const Gossip: MessageFns<Gossip> = {
     switch (message.kind?.$case) {
       case "beat":
         Beat.encode(message.kind.value, writer.uint32(10).fork()).join();
+        break;
+      case "hint":
+        Hint.encode(message.kind.value, writer.uint32(18).fork()).join();
         break;
     }
     return writer;
@@ -156,6 +181,14 @@ export const Gossip: MessageFns<Gossip> = {
             }
 
             message.kind = { $case: "beat", value: Beat.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.kind = { $case: "hint", value: Hint.decode(reader, reader.uint32()) };
             continue;
           }
         }
@@ -268,6 +301,63 @@ export const Beat: MessageFns<Beat> = {
             }
 
             message.writes.push(Write.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseHint(): Hint {
+  return { node: "", incarnation: 0 };
+}
+
+export const Hint: MessageFns<Hint> = {
+  encode(message: Hint, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.node !== "") {
+      writer.uint32(10).string(message.node);
+    }
+    if (message.incarnation !== 0) {
+      writer.uint32(16).uint64(message.incarnation);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Hint {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseHint() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.node = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.incarnation = longToNumber(reader.uint64());
             continue;
           }
         }
@@ -1048,6 +1138,12 @@ export const ProbeMessage: MessageFns<ProbeMessage> = {
       case "pong":
         writer.uint32(16).uint64(message.kind.value);
         break;
+      case "ask":
+        Ask.encode(message.kind.value, writer.uint32(26).fork()).join();
+        break;
+      case "told":
+        Told.encode(message.kind.value, writer.uint32(34).fork()).join();
+        break;
     }
     return writer;
   },
@@ -1079,6 +1175,136 @@ export const ProbeMessage: MessageFns<ProbeMessage> = {
             }
 
             message.kind = { $case: "pong", value: longToNumber(reader.uint64()) };
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.kind = { $case: "ask", value: Ask.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.kind = { $case: "told", value: Told.decode(reader, reader.uint32()) };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseAsk(): Ask {
+  return { number: 0, node: "" };
+}
+
+export const Ask: MessageFns<Ask> = {
+  encode(message: Ask, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.number !== 0) {
+      writer.uint32(8).uint64(message.number);
+    }
+    if (message.node !== "") {
+      writer.uint32(18).string(message.node);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Ask {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAsk() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.number = longToNumber(reader.uint64());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.node = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseTold(): Told {
+  return { number: 0, alive: false };
+}
+
+export const Told: MessageFns<Told> = {
+  encode(message: Told, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.number !== 0) {
+      writer.uint32(8).uint64(message.number);
+    }
+    if (message.alive !== false) {
+      writer.uint32(16).bool(message.alive);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Told {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTold() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.number = longToNumber(reader.uint64());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.alive = reader.bool();
             continue;
           }
         }
