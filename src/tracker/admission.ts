@@ -19,20 +19,23 @@ export class Admission {
     this.#look = look
   }
 
-  /** True when the newcomer may be shown. Else `then` is called once it may: when every rival was looked at, or after a wait. */
-  admits(newcomer: NodeId, rivals: readonly NodeId[], then: () => void): boolean {
+  /**
+   * True when the newcomer may be shown. Else `then` is called once it may: when every rival was `looked` at, or after
+   * a wait.
+   */
+  admits(newcomer: NodeId, rivals: readonly NodeId[], then: (looked: boolean) => void): boolean {
     const state = this.#states.get(newcomer)
     if (state !== undefined) return state === 'admitted'
     if (rivals.length === 0) return true
     this.#states.set(newcomer, 'waiting')
-    const admit = (): void => {
+    const admit = (looked: boolean): void => {
       timer.cancel()
       if (this.#states.get(newcomer) !== 'waiting') return
       this.#states.set(newcomer, 'admitted')
-      then()
+      then(looked)
     }
-    const timer = this.#clock.setTimer(admit, MAX_WAIT_MS)
-    void Promise.all(rivals.map((rival) => this.#look(rival))).then(admit)
+    const timer = this.#clock.setTimer(() => admit(false), MAX_WAIT_MS)
+    void Promise.all(rivals.map((rival) => this.#look(rival))).then(() => admit(true))
     return false
   }
 

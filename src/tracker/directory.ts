@@ -8,11 +8,16 @@ import { NODE_TOPIC, readFacts, UNKNOWN_FACTS, type NodeFacts } from './node-ent
 import type { Clock } from './ports.ts'
 import type { NodeInfo } from './types.ts'
 
+/**
+ * A place is all the addresses of a node: single ones may be the same on many hosts, as those of a container bridge are.
+ */
+const placeOf = (addresses: readonly string[]): string => [...addresses].sort().join(' ')
+
 type Doubted = Pick<NodeInfo, 'suspect' | 'flapping'>
 
 /**
- * What can be told of every known node: what it last said of itself, its state here, and who was last shown with which
- * address. Every operation but `all` costs the node's addresses.
+ * What can be told of every known node: what it last said of itself, its state here, and who was last shown at which
+ * place. Every operation but `all` costs the node's addresses.
  */
 export class Directory {
   readonly #self: NodeId
@@ -21,7 +26,7 @@ export class Directory {
   readonly #membership: Membership
   readonly #doubts: Doubts
   readonly #facts = new Map<NodeId, NodeFacts>()
-  /** The node that was last shown with an address. */
+  /** The node that was last shown at a place. */
   readonly #holders = new Map<string, NodeId>()
 
   constructor(self: NodeId, clock: Clock, replica: Replica<Json>, membership: Membership, doubts: Doubts) {
@@ -64,26 +69,37 @@ export class Directory {
   read(entry: Entry<Json>): NodeFacts | undefined {
     if (entry.topic !== NODE_TOPIC) return undefined
     const facts = readFacts(entry)
+    this.#leavePlace(entry.node)
     this.#facts.set(entry.node, facts)
     return facts
   }
 
-  /** The other nodes that were last shown with an address of this one. */
-  holders(node: NodeId): NodeId[] {
-    const holders = this.get(node).addresses.map((address) => this.#holders.get(address))
-    return holders.filter((holder) => holder !== undefined && holder !== node).map(String)
+  /** The other node that was last shown at the place of this one. */
+  holderOfPlace(node: NodeId): NodeId | undefined {
+    const holder = this.#holders.get(placeOf(this.get(node).addresses))
+    return holder === node ? undefined : holder
   }
 
-  /** Makes the node the holder of its addresses. */
-  claimAddresses(node: NodeId): void {
-    for (const address of this.get(node).addresses) this.#holders.set(address, node)
+  /** Makes the node the holder of its place. */
+  claimPlace(node: NodeId): void {
+    const { addresses } = this.get(node)
+    if (addresses.length > 0) this.#holders.set(placeOf(addresses), node)
+  }
+
+  /** Whether a node lives where these addresses lead. */
+  isAt(node: NodeId, addresses: readonly string[]): boolean {
+    const own = this.get(node).addresses
+    return own.length > 0 && placeOf(own) === placeOf(addresses)
   }
 
   delete(node: NodeId): void {
-    for (const address of this.get(node).addresses) {
-      if (this.#holders.get(address) === node) this.#holders.delete(address)
-    }
+    this.#leavePlace(node)
     this.#facts.delete(node)
+  }
+
+  #leavePlace(node: NodeId): void {
+    const place = placeOf(this.get(node).addresses)
+    if (this.#holders.get(place) === node) this.#holders.delete(place)
   }
 
   #selfInfo(): NodeInfo {

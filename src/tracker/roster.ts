@@ -194,17 +194,21 @@ export class Roster {
     const member = this.#membership.get(owner)
     if (member === undefined || member.status === 'up') return
     // One proof is enough: who is heard for `downPeriodMs` all the same lives behind an address that means another host there.
-    if (member.refusedAt === -Infinity && this.#isAtOurAddress(owner)) {
+    if (member.refusedAt === -Infinity && this.#isAtOurPlace(owner)) {
       this.#membership.replace(owner, this.#now)
     }
     const held = this.#replica.head(owner)
     if (!this.#membership.mayRaise(owner, held, this.#now)) return
-    this.#replaceAtAddressesOf(owner)
-    if (!this.#admission.admits(owner, this.#rivalsOf(owner), () => this.raise(owner))) return
+    this.#replaceAtPlaceOf(owner)
+    const admitted = (looked: boolean): void => {
+      if (looked && this.#isReplaced(owner)) this.#membership.replace(owner, this.#now)
+      this.raise(owner)
+    }
+    if (!this.#admission.admits(owner, this.#rivalsOf(owner), admitted)) return
 
     this.#membership.raise(owner, held, this.#now)
     this.#admission.forget(owner)
-    this.#directory.claimAddresses(owner)
+    this.#directory.claimPlace(owner)
     const joins = this.#replica.show(owner)
     const info = this.#directory.infoOf(owner)
     if (info !== undefined) this.#ports.report('node_up', info)
@@ -257,28 +261,38 @@ export class Roster {
     if (this.#lost.delete(node)) this.#options.transport.forget(node)
   }
 
-  /** C12: two processes cannot listen at one address, so a node there that we are not connected to is gone. */
-  #replaceAtAddressesOf(owner: NodeId): void {
-    for (const holder of this.#directory.holders(owner)) {
-      const member = this.#membership.get(holder)
-      if (member?.status !== 'up' || this.#options.transport.neighbours().includes(holder)) continue
-      if (this.#membership.replace(holder, this.#now)) this.#lower(member, 'replaced')
-    }
+  /** C12: two processes cannot listen at one place, so a node there that we are not connected to is gone. */
+  #replaceAtPlaceOf(owner: NodeId): void {
+    const holder = this.#directory.holderOfPlace(owner)
+    const member = holder === undefined ? undefined : this.#membership.get(holder)
+    if (member?.status !== 'up' || this.#options.transport.neighbours().includes(member.node)) return
+    if (this.#membership.replace(member.node, this.#now)) this.#lower(member, 'replaced')
   }
 
-  /** Others that are up and bear its name, or are shown at its address. */
+  /** C12, told in the other order: a neighbour, just looked at, lives at its place, so what is told of the owner is old. */
+  #isReplaced(owner: NodeId): boolean {
+    const neighbours = this.#options.transport.neighbours()
+    if (this.#membership.get(owner)?.refusedAt !== -Infinity || neighbours.includes(owner)) return false
+    const holder = this.#directory.holderOfPlace(owner)
+    return (
+      holder !== undefined && this.#membership.get(holder)?.status === 'up' && neighbours.includes(holder)
+    )
+  }
+
+  /** Others that are up and bear its name, or are shown at its place. */
   #rivalsOf(owner: NodeId): NodeId[] {
     const named = this.#replica.getByKey(NODE_TOPIC, this.#directory.get(owner).name).map(({ node }) => node)
-    const rivals = new Set([...named, ...this.#directory.holders(owner)])
-    return [...rivals].filter((node) => node !== owner && this.#membership.get(node)?.status === 'up')
+    const rivals = new Set([...named, this.#directory.holderOfPlace(owner)])
+    return [...rivals]
+      .filter((node) => node !== undefined)
+      .filter((node) => node !== owner && this.#membership.get(node)?.status === 'up')
   }
 
   /** This node lives there, and has no connection to it: the owner is one that lived there before. */
-  #isAtOurAddress(owner: NodeId): boolean {
+  #isAtOurPlace(owner: NodeId): boolean {
     const { transport } = this.#options
     if (transport.neighbours().includes(owner)) return false
-    const ours = transport.addresses()
-    return this.#directory.get(owner).addresses.some((address) => ours.includes(address))
+    return this.#directory.isAt(owner, transport.addresses())
   }
 
   /** C40: both are kept. */
@@ -300,7 +314,7 @@ export class Roster {
   }
 
   async #look(node: NodeId): Promise<void> {
-    if (this.#isAtOurAddress(node)) return
+    if (this.#isAtOurPlace(node)) return
     if ((await this.#options.transport.examine(node)) === 'refused') {
       this.refuse(node)
       return
@@ -326,8 +340,8 @@ export class Roster {
       if (facts === undefined || owner === this.#selfId) continue
       this.#options.transport.learn(owner, facts.addresses)
       if (!this.#replica.isVisible(owner)) continue
-      this.#replaceAtAddressesOf(owner)
-      this.#directory.claimAddresses(owner)
+      this.#replaceAtPlaceOf(owner)
+      this.#directory.claimPlace(owner)
     }
   }
 

@@ -15,7 +15,7 @@ const PULL_DELAY_MS = 50
 const MAX_PULL_BACKOFF_MS = 30_000
 /** The node with the higher id begins a sync only if the other has not done so for this long after they connected, ms. */
 const CONNECT_PATIENCE_MS = 1_000
-/** A sync that has not moved for so long no longer keeps others from fetching the same owner, ms. */
+/** A sync that has not moved for so long no longer keeps others from fetching the same owner, and one is begun, ms. */
 const FETCH_PATIENCE_MS = 500
 /** Peers' syncs that wait for a place; more are hung up, and try again. */
 const MAX_WAITING = 256
@@ -213,7 +213,9 @@ export class Syncer {
       heads: () => exchange.heads(),
       compare: (heads) => {
         const { wants, left } = exchange.compare(peer, heads)
-        return { wants: this.#claim(channel, wants, heads), left }
+        const claimed = this.#claim(channel, wants, heads)
+        if (claimed.length > 0) this.#hedge(peer, channel, FETCH_PATIENCE_MS)
+        return { wants: claimed, left }
       },
       meetLeft: (left) => exchange.meetLeft(left),
       answer: (want) => exchange.answer(want),
@@ -243,6 +245,20 @@ export class Syncer {
       if (moves && under.incarnation === incarnation && under.version >= version) return false
       this.#fetching.set(owner, { by, incarnation, version })
       return true
+    })
+  }
+
+  /**
+   * When a sync stands still, what it was to bring is asked of another neighbour: lost packets may hold it up for seconds.
+   * Of one at a time, since it may also be the link of this node that is slow.
+   */
+  #hedge(peer: NodeId, channel: WatchedChannel, patienceMs: number): void {
+    channel.onStill(patienceMs, () => {
+      if (![...this.#fetching.values()].some(({ by }) => by === channel)) return
+      const other = this.#anyNeighbour(peer)
+      const alone = [...this.#outgoing].every((each) => each === peer)
+      if (alone && other !== undefined && other !== peer) this.#begin(other)
+      this.#hedge(peer, channel, 2 * patienceMs)
     })
   }
 
@@ -295,9 +311,12 @@ export class Syncer {
     }
   }
 
-  #anyNeighbour(): NodeId | undefined {
+  /** A random one; if there is a choice, one that no sync of ours waits for already, and another than `except`. */
+  #anyNeighbour(except?: NodeId): NodeId | undefined {
     const neighbours = this.#options.transport.neighbours()
-    return neighbours[Math.floor(this.#options.random.next() * neighbours.length)]
+    const free = neighbours.filter((peer) => peer !== except && !this.#outgoing.has(peer))
+    const choice = free.length > 0 ? free : neighbours
+    return choice[Math.floor(this.#options.random.next() * choice.length)]
   }
 
   #relax(peer: NodeId): void {

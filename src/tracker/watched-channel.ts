@@ -1,5 +1,5 @@
 import { RollcallError } from '../errors.ts'
-import type { Channel, Clock } from './ports.ts'
+import type { Channel, Clock, Timer } from './ports.ts'
 
 /**
  * A channel that is broken off when neither side has moved for a while, or when a signal aborts. `stop` ends the watch;
@@ -11,7 +11,8 @@ export class WatchedChannel implements Channel {
   readonly #clock: Clock
   readonly #timeoutMs: number
   readonly #unfollow: () => void
-  #timer: { cancel(): void } | undefined
+  #timer: Timer | undefined
+  #stillTimer: Timer | undefined
   /** When a message last went or came, on the clock. */
   movedAt: number
 
@@ -43,9 +44,24 @@ export class WatchedChannel implements Channel {
     this.#channel.abort(reason)
   }
 
+  /** Calls back once neither side has moved for so long; not after the end of the watch. */
+  onStill(ms: number, callback: () => void): void {
+    if (this.#timer === undefined) return
+    const { movedAt } = this
+    this.#stillTimer?.cancel()
+    this.#stillTimer = this.#clock.setTimer(
+      () => {
+        if (this.movedAt > movedAt) this.onStill(ms, callback)
+        else callback()
+      },
+      movedAt + ms - this.#clock.now(),
+    )
+  }
+
   stop(): void {
     this.#timer?.cancel()
     this.#timer = undefined
+    this.#stillTimer?.cancel()
     this.#unfollow()
   }
 

@@ -1,6 +1,9 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { cluster, SimNode, simAddress } from '../../src/testing/index.ts'
-import { onSeeds, PERIOD_MS, service, type Two } from './scenario.ts'
+import { WIRE_LIMITS } from '../../src/wire/limits.ts'
+import { decodeSyncMessage } from '../../src/wire/sync-message.ts'
+import { onSeeds, PERIOD_MS, service, type Three, type Two } from './scenario.ts'
+import { beatOf, observer } from './scripted.ts'
 
 // Names decide who begins: the id that sorts lower. So the newcomer is once the lower one, once the higher.
 test.each(['a-newcomer', 'z-newcomer'])(
@@ -29,3 +32,73 @@ test.each(['a-newcomer', 'z-newcomer'])(
     })
   },
 )
+
+test('a newcomer asks another neighbour when the one that it asks falls silent', async () => {
+  await onSeeds(20, { delayMs: [1, 5] }, async (net) => {
+    const nodes = (await cluster(3, { net })) as Three
+    const [a, b, c] = nodes
+    c.registry.register(service('S'))
+    await net.run(20 * PERIOD_MS)
+    let asked: string | undefined
+    const untap = net.tap(({ kind, from, to, payload }) => {
+      if (asked !== undefined || kind !== 'sync' || from !== simAddress('n') || payload === undefined) return
+      const message = decodeSyncMessage(payload, WIRE_LIMITS)
+      if (message.kind !== 'wants' || message.wants.every(({ owner }) => owner !== c.id)) return
+      asked = to
+      net.oneWay(to, from)
+    })
+    const join = [a, b].map((node) => node.address)
+    const newcomer = await SimNode.start({ net, name: 'n', join, options: {} })
+    await net.until('it has asked', 1_000, () => asked !== undefined, 1)
+    untap()
+    // Half a second of nothing, then a channel, heads, wants, frames. The next beat of c is much further away.
+    await net.until('it has it', 600, () => newcomer.registry.lookupAll('S').length === 1)
+  })
+})
+
+describe('addresses that are the same on many hosts', () => {
+  const at = (owner: string, ...addresses: string[]): Uint8Array =>
+    beatOf(owner, {
+      to: 1,
+      writes: [
+        {
+          kind: 'put',
+          version: 1,
+          ref: 1,
+          topic: '$node',
+          key: owner,
+          meta: { addresses, library: '1.0.0' },
+        },
+      ],
+    })
+
+  test('do not make two nodes one: only who has all addresses of another took its place', async () => {
+    const { transport, clock, told } = await observer()
+    const hear = async (owner: string, ...addresses: string[]): Promise<void> => {
+      transport.events.gossip(owner, 'x', at(owner, ...addresses))
+      await clock.advance(100)
+    }
+    await hear('b', '/memory/b', '/memory/bridge')
+    await hear('c', '/memory/c', '/memory/bridge')
+    // Our own address is '/memory/a'.
+    await hear('d', '/memory/d', '/memory/a')
+    expect(told).toEqual(['node_up b', 'node_up c', 'node_up d'])
+    await hear('e', '/memory/bridge', '/memory/b')
+    await hear('f', '/memory/a')
+    expect(told.slice(3)).toEqual(['node_down b replaced', 'node_up e'])
+  })
+
+  test('and a node that moved gives up the place it had', async () => {
+    const { transport, clock, told } = await observer()
+    const hear = async (owner: string, message: Uint8Array): Promise<void> => {
+      transport.events.gossip(owner, 'x', message)
+      await clock.advance(100)
+    }
+    await hear('b', at('b', '/memory/one'))
+    const moved = { addresses: ['/memory/two'], library: '1.0.0' }
+    const writes = [{ kind: 'put', version: 2, ref: 1, topic: '$node', key: 'b', meta: moved }] as const
+    await hear('b', beatOf('b', { beat: 2, from: 1, to: 2, writes }))
+    await hear('c', at('c', '/memory/one'))
+    expect(told).toEqual(['node_up b', 'node_up c'])
+  })
+})

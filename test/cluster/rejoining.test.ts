@@ -12,6 +12,7 @@ import {
   told,
 } from './scenario.ts'
 import type { Five, Three } from './scenario.ts'
+import { beatOf, heartbeatOf, observer } from './scripted.ts'
 
 describe('C9: nodes that join one by one, milliseconds apart, each with S', () => {
   test.each([
@@ -128,16 +129,49 @@ describe('C12: same address within one period', () => {
   })
 })
 
+test('C12: what is told of a former node at the address of a neighbour that lives there shows nobody', async () => {
+  const { transport, clock, told: said } = await observer()
+  const life = (owner: string, name: string): Uint8Array =>
+    beatOf(owner, {
+      to: 1,
+      writes: [
+        {
+          kind: 'put',
+          version: 1,
+          ref: 1,
+          topic: '$node',
+          key: name,
+          meta: { addresses: ['/memory/b'], library: '1.0.0' },
+        },
+      ],
+    })
+  transport.peers = ['new', 'c']
+  transport.events.gossip('new', 'new', life('new', 'b'))
+  transport.events.gossip('old', 'c', life('old', 'b'))
+  await clock.advance(2 * PERIOD_MS)
+  expect(said).toEqual(['node_up new'])
+  // If it is heard for long all the same, the address is not one host's alone.
+  for (let beat = 2; beat <= 30; beat++) {
+    transport.events.gossip('new', 'new', heartbeatOf('new', { beat, from: 1, to: 1 }))
+    transport.events.gossip('old', 'c', heartbeatOf('old', { beat, from: 1, to: 1 }))
+    await clock.advance(PERIOD_MS)
+  }
+  expect(said).toEqual(['node_up new', 'node_up old'])
+})
+
 describe('C13: all nodes restart within one period', () => {
   test.each([true, false])(
     'same identity: %s: all are up within three periods, none stays dead for a peer',
     async (sameIdentity) => {
-      // Where a fifth of all packets is lost, handshakes and syncs wait for what is sent again.
+      // With delay only: what a sync was to bring that a restart broke off comes a period later, by the next beat or by
+      // the sync that is begun then. With a fifth of all packets lost there is no bound, only odds: three losses of a dial
+      // in a row are its time-out, 3 s (1 in 125); four of a message are 2.4 s (1 in 625). Three periods pass when such
+      // waits meet on every way between two nodes: 2 of 8,000 runs.
       for (const [faults, periods] of [
-        [{ delayMs: [1, 50] as const }, 3],
-        [ROUGH, 10],
+        [{ delayMs: [1, 50] as const }, 2],
+        [ROUGH, 3],
       ] as const) {
-        await onSeeds(20, faults, async (net) => {
+        await onSeeds(40, faults, async (net) => {
           const nodes = (await cluster(5, { net })) as Five
           for (const node of nodes) node.registry.register(service('s', { life: 1 }))
           await net.run(3 * PERIOD_MS)

@@ -64,6 +64,24 @@ test('a channel in which nothing moves is broken off, one in which anything does
   expect(aborts.map(String)).toEqual(['RollcallError: no progress for 1000 ms'])
 })
 
+test('tells once when it has stood still for a while', async () => {
+  const clock = new VirtualClock()
+  const { channel, sends } = stub()
+  const watched = new WatchedChannel(channel, clock, 1_000, new AbortController().signal)
+  let told = 0
+  watched.onStill(500, () => told++)
+  await clock.advance(400)
+  const sending = watched.send(new Uint8Array(1))
+  sends[0]?.()
+  await sending
+  await clock.advance(499)
+  expect(told).toBe(0)
+  await clock.advance(1)
+  expect(told).toBe(1)
+  await clock.advance(400)
+  expect(told).toBe(1)
+})
+
 test.each(['stop', 'abort'] as const)(
   'C65: after %s no timer is left, also when a send resolves later',
   async (how) => {
@@ -71,13 +89,15 @@ test.each(['stop', 'abort'] as const)(
     const { channel, sends, aborts } = stub()
     const controller = new AbortController()
     const watched = new WatchedChannel(channel, clock, 1_000, controller.signal)
-    expect(pending()).toBe(1)
+    watched.onStill(500, () => undefined)
+    expect(pending()).toBe(2)
     const sending = watched.send(new Uint8Array(1))
     if (how === 'stop') watched.stop()
     else controller.abort(new Error('closing'))
     expect(pending()).toBe(0)
     sends[0]?.()
     await sending
+    watched.onStill(500, () => undefined)
     expect(pending()).toBe(0)
     expect(aborts).toHaveLength(how === 'abort' ? 1 : 0)
   },

@@ -301,6 +301,56 @@ describe('memory transport', () => {
     }
   })
 
+  test('who speaks over a connection that is none any more is told at once, though word of its end got lost', async () => {
+    for (let seed = 0; seed < 20; seed += 1) {
+      const net = new SimulatedNetwork({ seed, delayMs: [1, 5] })
+      const [a, atA, b] = await pair(net)
+      net.oneWay(b, a)
+      b.crash()
+      // By now the reset is sent again every second.
+      await net.run(2_700)
+      net.heal()
+      expect(atA.lines).toEqual(['+b'])
+      if (seed % 2 === 0) await a.publish(encode('anyone?'))
+      else void a.open('b', 'sync', never()).catch(() => undefined)
+      await net.run(10)
+      expect(atA.lines.slice(0, 2)).toEqual(['+b', '-b'])
+    }
+  })
+
+  test('a dial is sent again when who took it dies before the dialler hears of it', async () => {
+    const net = new SimulatedNetwork({ seed: 1, delayMs: [1, 5] })
+    const a = net.transport({ id: 'a' })
+    const b = net.transport({ id: 'b', join: a.addresses() })
+    await a.start(listen().events)
+    net.oneWay(a, b)
+    await b.start(listen().events)
+    await net.run(100)
+    a.crash()
+    await net.run(50)
+    net.heal()
+    const next = net.transport({ id: 'next', address: a.address })
+    await next.start(listen().events)
+    await net.until('they are connected', 300, () => b.neighbours().includes('next'))
+  })
+
+  test('a dial for a former node at an address does not keep the new one there from dialling in', async () => {
+    const net = new SimulatedNetwork({ seed: 1, delayMs: [1, 5] })
+    const a = net.transport({ id: 'a' })
+    await a.start(listen().events)
+    const b = net.transport({ id: 'b', address: '/memory/b' })
+    await b.start(listen().events)
+    b.crash()
+    net.oneWay('/memory/b', a)
+    a.learn('b', ['/memory/b'])
+    await net.run(10)
+    net.heal()
+    // The dial for b waits to be sent again.
+    const next = net.transport({ id: 'next', address: '/memory/b', join: a.addresses() })
+    await next.start(listen().events)
+    await net.until('they are connected', 20, () => a.neighbours().includes('next'), 1)
+  })
+
   test('a close that waits for room resolves when the peer dies', async () => {
     const net = new SimulatedNetwork({ seed: 1, windowBytes: 100 })
     const [a, , b] = await pair(net)

@@ -21,8 +21,6 @@ export interface Endpoint extends Party {
   readonly id: NodeId
   /** False once it was stopped or has crashed. */
   readonly alive: boolean
-  /** It has ended: nothing of it runs any more, but its machine still answers for it. */
-  readonly over: boolean
   /** An end of ours is open. */
   opened(end: ConnectionEnd): void
   /** It broke, or the other end closed it. Not called for what this side closes itself. */
@@ -51,7 +49,7 @@ export class ConnectionEnd {
   readonly #channels: ChannelTable
   #other: ConnectionEnd | undefined
   #state: 'opening' | 'open' | 'closed' = 'opening'
-  #accepted: (() => void) | undefined
+  #dialled: { accepted(): void; broken(): void } | undefined
   #heardAt = 0
   #watch: Timer | undefined
   #pings: ((answered: boolean) => void)[] = []
@@ -69,18 +67,22 @@ export class ConnectionEnd {
     })
   }
 
-  /** Makes a connection that `target` has accepted. Returns the dialler's end; `accepted` is called once that is open. */
+  /**
+   * Makes a connection that `target` has accepted. Returns the dialler's end. Then either `accepted` is called, once that
+   * is open, or `broken`, when the acceptance got lost and only the reset came through.
+   */
   static accept(
     settings: NetworkSettings,
     dialler: Endpoint,
     target: Endpoint,
     accepted: (end: ConnectionEnd) => void,
+    broken: () => void,
   ): ConnectionEnd {
     const near = new ConnectionEnd(settings, dialler, target, 1)
     const far = new ConnectionEnd(settings, target, dialler, 2)
     near.#other = far
     far.#other = near
-    near.#accepted = () => accepted(near)
+    near.#dialled = { accepted: () => accepted(near), broken }
     far.#line.send({ kind: 'accept' })
     far.#open()
     target.opened(far)
@@ -109,11 +111,13 @@ export class ConnectionEnd {
       // A reset that follows travels on the same socket, so it must not overtake a goodbye; but one message that has gone
       // astray must not keep the end of a connection secret for seconds.
       if (!again) this.#line.holdUntil(clock.now() + Math.min(delay, MAX_HOLD_MS))
-      this.remote.clock.setTimer(() => this.#other?.receiveGossip(gossip, again), delay)
+      const receiver = this.remote.over ? clock : this.remote.clock
+      receiver.setTimer(() => this.#other?.receiveGossip(gossip, again), delay)
     }
   }
 
   receiveGossip(gossip: Gossip, again: boolean): void {
+    if (this.#state === 'closed') this.#refuse()
     if (this.#state !== 'open') return
     this.#heardAt = this.local.clock.now()
     this.local.heard(this, gossip, again)
@@ -147,12 +151,15 @@ export class ConnectionEnd {
 
   /** Something arrived from the other end. */
   receive(piece: Piece): void {
-    if (this.#state === 'closed') return
+    if (this.#state === 'closed') {
+      if (piece.kind !== 'reset') this.#refuse()
+      return
+    }
     this.#heardAt = this.local.clock.now()
     switch (piece.kind) {
       case 'accept':
         this.#open()
-        this.#accepted?.()
+        this.#dialled?.accepted()
         return
       case 'reset':
         this.#fall('the peer closed the connection')
@@ -205,8 +212,13 @@ export class ConnectionEnd {
     const wasOpen = this.#state === 'open'
     this.#shut(why)
     this.#line.finish({ kind: 'reset' })
-    // Not so when the acceptance got lost and only the reset came through.
     if (wasOpen) this.local.closed(this)
+    else this.#dialled?.broken()
+  }
+
+  /** As RFC 9293, 3.10.7.1: whatever reaches a connection that is none any more is answered by a reset. */
+  #refuse(): void {
+    this.#line.finishAgain({ kind: 'reset' })
   }
 
   #shut(why: string): void {

@@ -3,20 +3,29 @@ import type { Timer } from '../../tracker/ports.ts'
 import type { DialOutcome, Listener, MemoryNetwork } from './network.ts'
 import type { Target } from './redialler.ts'
 
-/** Dials targets for one node, and knows which addresses it is dialling now. */
+/** A dial under way. */
+interface Course {
+  readonly address: string
+  /** Who must be there. Undefined: anyone. */
+  readonly expected: NodeId | undefined
+}
+
+/** Dials targets for one node, and knows whom it is dialling now. */
 export class Dialler {
   readonly #network: MemoryNetwork
   readonly #from: Listener
-  /** How many dials are under way, by address. */
-  readonly #underWay = new Map<string, number>()
+  readonly #underWay = new Set<Course>()
 
   constructor(network: MemoryNetwork, from: Listener) {
     this.#network = network
     this.#from = from
   }
 
-  isDialling(address: string): boolean {
-    return this.#underWay.has(address)
+  /** A dial is under way that connects with this node if it is answered. One for a former node there will be refused. */
+  isDialling(address: string, id: NodeId): boolean {
+    return [...this.#underWay].some(
+      (course) => course.address === address && (course.expected === undefined || course.expected === id),
+    )
   }
 
   /** Dials every address of a target at once. Connected if one is; refused only if all are. Never synchronous. */
@@ -43,27 +52,20 @@ export class Dialler {
   }
 
   #dialOne(address: string, expected: NodeId | undefined, done: (outcome: DialOutcome) => void): Timer {
-    this.#underWay.set(address, (this.#underWay.get(address) ?? 0) + 1)
-    let released = false
-    const release = (): void => {
-      if (released) return
-      released = true
-      const others = (this.#underWay.get(address) ?? 1) - 1
-      if (others > 0) this.#underWay.set(address, others)
-      else this.#underWay.delete(address)
-    }
+    const course = { address, expected }
+    this.#underWay.add(course)
     const dial = this.#network.dial({
       from: this.#from,
       address,
       expected,
       done: (outcome) => {
-        release()
+        this.#underWay.delete(course)
         done(outcome)
       },
     })
     return {
-      cancel() {
-        release()
+      cancel: () => {
+        this.#underWay.delete(course)
         dial.cancel()
       },
     }

@@ -29,6 +29,14 @@ export interface Dial {
   readonly done: (outcome: DialOutcome) => void
 }
 
+/** What a dial hears of the place that it came to. */
+interface Caller {
+  readonly answer: (outcome: DialOutcome) => void
+  readonly begun: (end: ConnectionEnd) => void
+  readonly accepted: (end: ConnectionEnd) => void
+  readonly broken: () => void
+}
+
 /**
  * A network inside one process. Transports made with `memoryTransport` on the same network reach each other;
  * delivery is always asynchronous. Without a policy nothing is lost or late.
@@ -82,7 +90,7 @@ export class MemoryNetwork {
     const timeout = from.clock.setTimer(() => finish('unknown'), dialTimeoutMs)
     const knock = (): void => {
       if (over) return
-      if (this.#pass(from.address, dial.address, () => this.#knocked(dial, answer, begun, accepted))) return
+      if (this.#pass(from.address, dial.address, () => this.#knocked(dial, caller))) return
       clock.setTimer(knock, retryMs)
       retryMs *= 2
     }
@@ -91,16 +99,21 @@ export class MemoryNetwork {
         return
       clock.setTimer(knock, retryMs)
     }
-    const begun = (end: ConnectionEnd): void => {
-      near = end
-    }
-    const accepted = (end: ConnectionEnd): void => {
-      if (over || !from.alive) {
-        end.close()
-        return
-      }
-      from.opened(end)
-      finish('connected')
+    const caller: Caller = {
+      answer,
+      begun: (end) => {
+        near = end
+      },
+      accepted: (end) => {
+        if (over || !from.alive) {
+          end.close()
+          return
+        }
+        from.opened(end)
+        finish('connected')
+      },
+      // As the dial whose answer got lost: sent again, it finds who listens there now.
+      broken: knock,
     }
     knock()
     return {
@@ -121,26 +134,21 @@ export class MemoryNetwork {
     return true
   }
 
-  #knocked(
-    dial: Dial,
-    answer: (outcome: DialOutcome) => void,
-    begun: (end: ConnectionEnd) => void,
-    accepted: (end: ConnectionEnd) => void,
-  ): void {
+  #knocked(dial: Dial, caller: Caller): void {
     const target = this.#listeners.get(dial.address)
     if (target === undefined) {
-      answer('refused')
+      caller.answer('refused')
       return
     }
     // A stalled process is connected to by its machine, but does not answer.
     target.clock.setTimer(() => {
       // The machine of a dialler that has ended meanwhile breaks the connection off before it is one.
       if (dial.from.over) return
-      if (!target.alive) answer('refused')
-      else if (dial.expected !== undefined && dial.expected !== target.id) answer('refused')
-      else if (target.admits(dial.from))
-        begun(ConnectionEnd.accept(this.settings, dial.from, target, accepted))
-      else answer('met')
+      if (!target.alive) caller.answer('refused')
+      else if (dial.expected !== undefined && dial.expected !== target.id) caller.answer('refused')
+      else if (target.admits(dial.from)) {
+        caller.begun(ConnectionEnd.accept(this.settings, dial.from, target, caller.accepted, caller.broken))
+      } else caller.answer('met')
     }, 0)
   }
 }

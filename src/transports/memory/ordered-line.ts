@@ -13,6 +13,8 @@ export interface Party {
   readonly address: string
   /** Runs what arrives. A stalled party's clock holds it back. */
   readonly clock: Clock
+  /** It has ended: nothing of it runs any more, but its machine still answers for it. */
+  readonly over: boolean
 }
 
 /** What a node said, in contrast to what only keeps a connection. */
@@ -72,6 +74,14 @@ export class OrderedLine<P> {
     this.send(piece)
   }
 
+  /** Something came in after the last piece: the machine answers at once with that, whatever it waits for. */
+  finishAgain(piece: P): void {
+    this.#retry?.cancel()
+    this.#retry = undefined
+    this.#retryMs = RETRANSMIT_MS
+    this.finish(piece)
+  }
+
   #pump(): void {
     const { clock } = this.#settings
     for (;;) {
@@ -91,7 +101,8 @@ export class OrderedLine<P> {
       this.#queue.shift()
       this.#underWay.push(next.piece)
       this.holdUntil(clock.now() + delay)
-      this.#to.clock.setTimer(() => this.#arrive(), this.#notBefore - clock.now())
+      const receiver = this.#to.over ? clock : this.#to.clock
+      receiver.setTimer(() => this.#arrive(), this.#notBefore - clock.now())
     }
   }
 

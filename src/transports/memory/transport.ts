@@ -9,7 +9,7 @@ import type {
   Transport,
   TransportEvents,
 } from '../../tracker/ports.ts'
-import type { ConnectionEnd, Gossip } from './connection.ts'
+import type { ConnectionEnd, Endpoint, Gossip } from './connection.ts'
 import { Dialler } from './dialler.ts'
 import type { DialOutcome, Listener, MemoryNetwork } from './network.ts'
 import { Redialler } from './redialler.ts'
@@ -183,7 +183,7 @@ export class MemoryTransport implements Transport {
       get over() {
         return isOver()
       },
-      admits: (dialler) => this.#admits(dialler.address, this.#endsWith(dialler.id, dialler.address)),
+      admits: (dialler) => this.#admits(dialler),
       opened: (end) => this.#opened(end),
       closed: (end) => this.#closed(end),
       heard: (end, gossip, again) => this.#heard(end, gossip, again),
@@ -192,9 +192,9 @@ export class MemoryTransport implements Transport {
   }
 
   /** Of two that dial each other at once, the dial of the lower address is the one that counts. */
-  #admits(from: string, existing: readonly ConnectionEnd[]): boolean {
-    if (existing.some((end) => end.whole)) return false
-    return !this.#dialler.isDialling(from) || from < this.address
+  #admits({ address, id }: Endpoint): boolean {
+    if (this.#endsWith(id, address).some((end) => end.whole)) return false
+    return !this.#dialler.isDialling(address, id) || address < this.address
   }
 
   #endsWith(peer: NodeId, address: string): readonly ConnectionEnd[] {
