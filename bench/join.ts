@@ -1,11 +1,13 @@
 import { performance } from 'node:perf_hooks'
 import { setImmediate } from 'node:timers/promises'
+import { Draft } from '../src/core/draft.ts'
 import type { Entry } from '../src/core/frame.ts'
 import type { Json } from '../src/core/json.ts'
 import { Replica } from '../src/core/replica.ts'
 import { SERVICE_TOPIC } from '../src/registry/instance.ts'
 import { ServiceIndex } from '../src/registry/service-index.ts'
 import { ChunkAssembler } from '../src/wire/chunk-assembler.ts'
+import type { AssembledFrame } from '../src/wire/chunk-assembler.ts'
 import { WIRE_LIMITS } from '../src/wire/limits.ts'
 import { encodeChunks } from '../src/wire/split.ts'
 import { decodeSyncMessage } from '../src/wire/sync-message.ts'
@@ -14,10 +16,20 @@ import { collectGarbage, expectEqual, fastest, INCARNATION, meta, snapshot } fro
 /** What a frame costs a replica, by how much the replica holds. */
 const OWNERS = 100
 const DELTAS = 10_000
-const SNAPSHOT_OWNERS = 20
-const SNAPSHOT_ENTRIES = 5_000
+const SNAPSHOTS = [
+  { owners: 20, entries: 5_000 },
+  { owners: 3, entries: 33_334 },
+]
 /** As a sync cuts them. */
 const CHUNK_BYTES = 128 * 1024
+/** As many as a sync settles in a turn. */
+const SETTLED = 4_000
+
+interface Cost {
+  readonly totalMs: number
+  readonly longestMs: number
+  readonly messages: number
+}
 
 function deltaCost(entries: number): number {
   const replica = new Replica<Json>()
@@ -41,43 +53,65 @@ function deltaCost(entries: number): number {
   return (ms / DELTAS) * 1_000
 }
 
-/** All a newcomer does with what comes: decode, join, show, index; every message in a turn of its own. */
-async function snapshotCost(): Promise<{ totalMs: number; longestMs: number; messages: number }> {
-  const sent = Array.from({ length: SNAPSHOT_OWNERS }, (_, index) => {
+/** All a newcomer does with what comes: decode, prepare, join, show, index; every message, and every whole, in a turn of its own. */
+async function snapshotCost(owners: number, entries: number): Promise<Cost> {
+  const sent = Array.from({ length: owners }, (_, index) => {
     const owner = `owner-${index}`
-    return [...encodeChunks(owner, snapshot(owner, SNAPSHOT_ENTRIES), CHUNK_BYTES)]
+    return [...encodeChunks(owner, snapshot(owner, entries), CHUNK_BYTES)]
   }).flat()
   const replica = new Replica<Json>()
   const index = new ServiceIndex({ nameOf: (node) => node, doubtOf: () => undefined })
   const assembler = new ChunkAssembler(WIRE_LIMITS)
   let totalMs = 0
   let longestMs = 0
-  for (const bytes of sent) {
+  const turn = async (run: () => void): Promise<void> => {
     const start = performance.now()
-    const message = decodeSyncMessage(bytes, WIRE_LIMITS)
-    if (message.kind !== 'chunk') throw new Error('not a chunk')
-    const whole = assembler.add(message, bytes.length)
-    if (whole !== undefined) {
-      replica.receive(whole.owner, whole.frame)
-      const joins: Entry<Json>[] = replica.show(whole.owner)
-      index.apply({ node: whole.owner, joins, leaves: [], updates: [], reason: undefined })
-    }
+    run()
     const ms = performance.now() - start
     totalMs += ms
     longestMs = Math.max(longestMs, ms)
     await setImmediate()
   }
-  expectEqual('entries', replica.list(SERVICE_TOPIC).length, SNAPSHOT_OWNERS * SNAPSHOT_ENTRIES)
-  expectEqual('services', [...index.records()].length, SNAPSHOT_OWNERS * SNAPSHOT_ENTRIES)
+  let draft: Draft<Json> | undefined
+  for (const bytes of sent) {
+    let whole: AssembledFrame | undefined
+    await turn(() => {
+      const message = decodeSyncMessage(bytes, WIRE_LIMITS)
+      if (message.kind !== 'chunk') throw new Error('not a chunk')
+      whole = assembler.add(message, bytes.length)
+      draft ??= new Draft(message.owner, message.incarnation)
+      const part = draft.add(message.writes)
+      if (draft.first !== undefined) index.prepare(part, draft.first)
+    })
+    if (whole === undefined || draft === undefined) continue
+    const { owner, frame } = whole
+    const { entries: drafted } = draft
+    draft = undefined
+    await turn(() => {
+      replica.receive(owner, { ...frame, entries: drafted })
+      const joins: Entry<Json>[] = replica.show(owner)
+      index.apply({ node: owner, joins, leaves: [], updates: [], reason: undefined })
+    })
+    const settling = { more: true }
+    while (settling.more) {
+      await turn(() => {
+        settling.more = replica.settle(SETTLED)
+      })
+    }
+  }
+  expectEqual('entries', replica.list(SERVICE_TOPIC).length, owners * entries)
+  expectEqual('services', [...index.records()].length, owners * entries)
   return { totalMs, longestMs, messages: sent.length }
 }
 
 const costs = [1_000, 1_000_000].map((entries) => ({ entries, us: deltaCost(entries) }))
 for (const { entries, us } of costs)
   console.log(`a delta of 1 write into ${entries.toLocaleString('en')} entries: ${us.toFixed(2)} µs`)
-await snapshotCost()
-const { totalMs, longestMs, messages } = await snapshotCost()
-console.log(
-  `snapshots of ${SNAPSHOT_OWNERS} owners × ${SNAPSHOT_ENTRIES} services in ${messages} messages: ` +
-    `${totalMs.toFixed(0)} ms in all, longest turn ${longestMs.toFixed(1)} ms`,
-)
+for (const { owners, entries } of SNAPSHOTS) {
+  await snapshotCost(owners, entries)
+  const { totalMs, longestMs, messages } = await snapshotCost(owners, entries)
+  console.log(
+    `snapshots of ${owners} owners × ${entries} services in ${messages} messages: ` +
+      `${totalMs.toFixed(0)} ms in all, longest turn ${longestMs.toFixed(1)} ms`,
+  )
+}

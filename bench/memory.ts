@@ -52,6 +52,7 @@ function replicate(nameOf: NameOf) {
     replica.receive(owner, frame)
     index.apply({ node: owner, joins: replica.show(owner), leaves: [], updates: [], reason: undefined })
   }
+  while (replica.settle(Infinity));
   return { replica, index }
 }
 

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setImmediate } from 'node:timers/promises'
 import type { Registry, Transport } from '../../src/index.ts'
@@ -27,6 +28,7 @@ const reached: { readonly count: number; readonly at: number }[] = []
 let seen: Seen[] = []
 const loopDelay = monitorEventLoopDelay({ resolution: 1 })
 let longestGapMs = 0
+let mostCpuMs = 0
 
 function opened(): Registry {
   if (registry === undefined) throw new Error('not open')
@@ -56,7 +58,11 @@ function count(): void {
 function forgetBlocks(): void {
   loopDelay.reset()
   longestGapMs = 0
+  mostCpuMs = 0
 }
+
+/** For how long the main thread has been on a CPU, ms. What a block takes longer than that it waited for other processes. */
+const cpuNow = (): number => Number(readFileSync('/proc/self/schedstat', 'utf8').split(' ')[0]) / 1e6
 
 const services = (entries: readonly { readonly topic: string }[]): number =>
   entries.filter(({ topic }) => topic === SERVICE_TOPIC).length
@@ -123,17 +129,21 @@ const commands = {
     collectGarbage()
     loopDelay.enable()
     let last = monotonicNow()
+    let lastCpu = cpuNow()
     setInterval(() => {
       const now = monotonicNow()
+      const cpu = cpuNow()
       longestGapMs = Math.max(longestGapMs, now - last - 5)
+      mostCpuMs = Math.max(mostCpuMs, cpu - lastCpu)
       last = now
+      lastCpu = cpu
     }, 5).unref()
     forgetBlocks()
   },
 
-  /** The longest block of the event loop since the last call or the first connection, by two probes. */
+  /** The longest block of the event loop since the last call or the first connection, by two probes, and the most CPU that was used between two ticks of the second. */
   takeBlocks() {
-    const blocks = { histogramMs: loopDelay.max / 1e6, intervalMs: longestGapMs }
+    const blocks = { wallMs: Math.max(loopDelay.max / 1e6, longestGapMs), cpuMs: mostCpuMs }
     forgetBlocks()
     return blocks
   },

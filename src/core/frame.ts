@@ -41,6 +41,8 @@ export interface Frame<V> {
   readonly from: number
   readonly to: number
   readonly writes: readonly Write<V>[]
+  /** Of a snapshot: the entries that its writes make, if they were made as it came (`Draft`). Who applies it keeps the map. */
+  readonly entries?: Map<number, Entry<V>>
 }
 
 /** A frame as its owner publishes it. The signer of the message is the owner, so it is not repeated here. */

@@ -1,3 +1,4 @@
+import { Draft } from './draft.ts'
 import type { Entry, Frame, Head, NodeId, Put, Write } from './frame.ts'
 import { join } from './join.ts'
 import { WriteLog } from './write-log.ts'
@@ -69,7 +70,7 @@ export class OwnerState<V> {
       case 'extend':
         return { kind: 'applied', change: this.#extend(joined.head, joined.writes) }
       case 'replace':
-        return { kind: 'applied', change: this.#replace(joined.head, joined.writes) }
+        return { kind: 'applied', change: this.#replace(joined.head, this.#entriesOf(frame)) }
     }
   }
 
@@ -134,20 +135,24 @@ export class OwnerState<V> {
     return { joins, leaves, updates }
   }
 
-  #replace(head: Head, writes: readonly Write<V>[]): Change<V> {
+  #entriesOf({ incarnation, writes, entries }: Frame<V>): Map<number, Entry<V>> {
+    if (entries !== undefined) return entries
+    const draft = new Draft<V>(this.node, incarnation)
+    draft.add(writes)
+    return draft.entries
+  }
+
+  #replace(head: Head, after: Map<number, Entry<V>>): Change<V> {
     const sameLife = this.#head?.incarnation === head.incarnation
     const before = this.#entries
-    const after = new Map<number, Entry<V>>()
     const joins: Entry<V>[] = []
     const updates: { entry: Entry<V>; previous: Entry<V> }[] = []
-    for (const write of writes) {
-      if (write.kind === 'remove') continue
-      const previous = sameLife ? before.get(write.ref) : undefined
-      // J6: the same ref at the same version is the same write, so readers keep the object they have.
-      const entry = previous?.version === write.version ? previous : this.#entry(head.incarnation, write)
-      after.set(write.ref, entry)
+    for (const [ref, entry] of after) {
+      const previous = sameLife ? before.get(ref) : undefined
       if (previous === undefined) joins.push(entry)
-      else if (previous !== entry) updates.push({ entry, previous })
+      // J6: the same ref at the same version is the same write, so readers keep the object they have.
+      else if (previous.version === entry.version) after.set(ref, previous)
+      else updates.push({ entry, previous })
     }
     const leaves: Entry<V>[] = []
     for (const entry of before.values()) if (!sameLife || !after.has(entry.ref)) leaves.push(entry)

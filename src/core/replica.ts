@@ -73,6 +73,11 @@ export class Replica<V> {
     return this.#index.topics()
   }
 
+  /** Goes on with what showing many entries has left to do, for up to `most` of them. True while there is more. */
+  settle(most: number): boolean {
+    return this.#index.settle(most)
+  }
+
   /** Joins a frame of `node`. A first frame makes the owner known, hidden until `show`. */
   receive(node: NodeId, frame: Frame<V>): Received<V> {
     const owner = this.#owners.get(node) ?? { state: new OwnerState<V>(node, this.#logLimit), visible: false }
@@ -89,7 +94,7 @@ export class Replica<V> {
     if (owner === undefined || owner.visible) return []
     owner.visible = true
     const entries = [...owner.state.entries.values()]
-    for (const entry of entries) this.#index.add(entry)
+    this.#index.addAll(entries)
     return entries
   }
 
@@ -113,6 +118,6 @@ export class Replica<V> {
   #reindex({ joins, leaves, updates }: Change<V>): void {
     for (const entry of leaves) this.#index.remove(entry)
     for (const { entry, previous } of updates) this.#index.replace(previous, entry)
-    for (const entry of joins) this.#index.add(entry)
+    this.#index.addAll(joins)
   }
 }

@@ -8,6 +8,8 @@ import type { Diff, NodeInfo } from '../tracker/types.ts'
 import { SERVICE_TOPIC } from './instance.ts'
 
 export interface FeedSink {
+  /** A part of a snapshot is here, which a diff may show when it is whole. `first` is the first entry of the whole. */
+  coming(part: readonly Entry<Json>[], first: Entry<Json>): void
   applied(diff: Diff): void
   /** Doubt about a node came or went. */
   doubted(node: NodeId): void
@@ -68,6 +70,7 @@ export class Feed {
       for (const event of DOUBTS) tracker.off(event, onDoubt)
       tracker.off('error', onError).off('close', onClose)
     }
+    tracker.foresee((part, first) => this.#sink.coming(part, first))
     this.#replay()
   }
 

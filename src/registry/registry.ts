@@ -25,7 +25,7 @@ import { SelectorPool } from './selector-pool.ts'
 import { defineService } from './service.ts'
 import { functionNameFault } from './service-fault.ts'
 import { ServiceIndex } from './service-index.ts'
-import type { ServiceChange } from './service-index.ts'
+import type { ServiceChange } from './service-changes.ts'
 import { serviceList } from './service-list.ts'
 import type {
   CallOptions,
@@ -78,6 +78,7 @@ export class Registry extends Emitter<RegistryEvents> {
     this.#parts = parts
     this.tracker = parts.tracker
     this.#feed = new Feed(parts.tracker, {
+      coming: (part, first) => this.#index.prepare(part, first),
       applied: (diff) => this.#applied(diff),
       doubted: (node) => this.#index.reconsider(this.tracker.entriesOf(node)),
       failed: (error) => {
@@ -243,10 +244,10 @@ export class Registry extends Emitter<RegistryEvents> {
 
   #applied(diff: Diff): void {
     const changes = this.#index.apply(diff)
-    for (const name of new Set(changes.map(({ entry }) => entry.key))) {
-      if (this.#index.get(name) === undefined) this.#pool.drop(name)
-      this.#waiters.wake(name)
+    for (const { kind, entry } of changes) {
+      if (kind === 'down' && this.#index.get(entry.key) === undefined) this.#pool.drop(entry.key)
     }
+    this.#waiters.wake(changes)
     for (const change of changes) this.#announce(change, diff.reason)
   }
 

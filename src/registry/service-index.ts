@@ -1,19 +1,14 @@
 import type { Entry, NodeId } from '../core/frame.ts'
 import type { Json } from '../core/json.ts'
 import type { Diff } from '../tracker/types.ts'
-import { readEntry, SERVICE_TOPIC, toInstance } from './instance.ts'
+import { Arrival } from './arrival.ts'
+import { SERVICE_TOPIC, toInstance } from './instance.ts'
 import type { ServiceEntry } from './instance.ts'
 import type { NodeView } from './query.ts'
-import { ServiceRecord } from './service-record.ts'
-import type { RecordEdit } from './service-record.ts'
+import { classify, editRecords } from './service-changes.ts'
+import type { Records, ServiceChange } from './service-changes.ts'
+import type { ServiceRecord } from './service-record.ts'
 import type { Instance } from './types.ts'
-
-/** What one diff changed for readers, in the order of the diff: leaves, updates, joins. */
-export type ServiceChange =
-  | { readonly kind: 'up'; readonly entry: ServiceEntry }
-  | { readonly kind: 'changed'; readonly entry: ServiceEntry; readonly previous: ServiceEntry }
-  | { readonly kind: 'down'; readonly entry: ServiceEntry; readonly replaced: boolean }
-  | { readonly kind: 'rejected'; readonly entry: Entry<Json>; readonly fault: string }
 
 /**
  * Who offers what: a record per service name, fed by the tracker's diffs. What is not a service is kept out, so
@@ -23,8 +18,9 @@ export type ServiceChange =
  * (plus some 140 B per name), and what readers see is made when first asked for.
  */
 export class ServiceIndex {
-  // A Map, so that `__proto__` is a name like any other.
-  readonly #records = new Map<string, ServiceRecord>()
+  readonly #records: Records = new Map()
+  /** Snapshots that are coming in, by the first entry of each. Who forgets that entry forgets what was prepared of it. */
+  readonly #arrivals = new WeakMap<Entry<Json>, Arrival>()
   // One function for all records: one each would cost as much as a record.
   readonly #toInstance = (entry: ServiceEntry): Instance => this.instanceOf(entry)
   readonly nodes: NodeView
@@ -57,62 +53,40 @@ export class ServiceIndex {
     return toInstance(entry, this.nodes.nameOf(entry.node))
   }
 
-  /** Costs the size of the diff, and one pass over the list of each service that loses or changes an instance. */
-  apply(diff: Diff): ServiceChange[] {
-    const changes = classify(diff)
-    const edits = new Map<string, RecordEdit>()
-    for (const change of changes) {
-      const { kind, entry } = change
-      if (kind === 'rejected') continue
-      let edit = edits.get(entry.key)
-      if (edit === undefined) {
-        edit = { replaced: undefined, added: [] }
-        edits.set(entry.key, edit)
-      }
-      if (kind === 'up') edit.added.push(entry)
-      else {
-        edit.replaced ??= new Map()
-        edit.replaced.set(entry.ref, kind === 'down' ? undefined : entry)
-      }
+  /** Does ahead what `apply` would have to do for a snapshot at once. `first` is the first entry of the whole. */
+  prepare(part: readonly Entry<Json>[], first: Entry<Json>): void {
+    let arrival = this.#arrivals.get(first)
+    if (arrival === undefined) {
+      arrival = new Arrival(this.#toInstance)
+      this.#arrivals.set(first, arrival)
     }
-    for (const [name, edit] of edits) this.#edit(name, diff.node, edit)
+    arrival.add(part)
+  }
+
+  /** Costs the size of the diff, and one pass over the list of each service that loses or changes an instance. */
+  apply(diff: Diff): readonly ServiceChange[] {
+    const { node, joins, leaves, updates } = diff
+    const arrival = this.#takeArrival(joins[0]) ?? this.#takeArrival(updates[0]?.entry)
+    // What stands in the place of something else could not be prepared.
+    if (arrival !== undefined && leaves.length === 0 && updates.length === 0) {
+      const changes = arrival.settle(node, joins)
+      for (const [name, record] of arrival.records) this.#link(name, node, record)
+      return changes
+    }
+    const changes = classify(diff)
+    editRecords(this.#records, node, changes, this.#toInstance)
     return changes
   }
 
-  #edit(name: string, node: NodeId, edit: RecordEdit): void {
-    let record = this.#records.get(name)
-    if (record === undefined) {
-      record = new ServiceRecord(this.#toInstance)
-      this.#records.set(name, record)
-    }
-    record.edit(node, edit)
-    if (record.size === 0) this.#records.delete(name)
+  #takeArrival(first: Entry<Json> | undefined): Arrival | undefined {
+    const arrival = first && this.#arrivals.get(first)
+    if (first !== undefined && arrival !== undefined) this.#arrivals.delete(first)
+    return arrival
   }
-}
 
-/** Sorts out what is no service. An update from or to such a thing is a coming or a going. */
-function classify({ leaves, updates, joins }: Diff): ServiceChange[] {
-  const changes: ServiceChange[] = []
-  for (const leave of leaves) {
-    if (leave.topic !== SERVICE_TOPIC) continue
-    const entry = readEntry(leave)
-    if (typeof entry !== 'string') changes.push({ kind: 'down', entry, replaced: false })
+  #link(name: string, node: NodeId, record: ServiceRecord): void {
+    const known = this.#records.get(name)
+    if (known === undefined) this.#records.set(name, record)
+    else known.edit(node, { replaced: undefined, added: record.entries.slice() })
   }
-  for (const update of updates) {
-    if (update.entry.topic !== SERVICE_TOPIC) continue
-    const entry = readEntry(update.entry)
-    const previous = readEntry(update.previous)
-    if (typeof entry === 'string') {
-      changes.push({ kind: 'rejected', entry: update.entry, fault: entry })
-      if (typeof previous !== 'string') changes.push({ kind: 'down', entry: previous, replaced: true })
-    } else if (typeof previous === 'string') changes.push({ kind: 'up', entry })
-    else changes.push({ kind: 'changed', entry, previous })
-  }
-  for (const join of joins) {
-    if (join.topic !== SERVICE_TOPIC) continue
-    const entry = readEntry(join)
-    if (typeof entry === 'string') changes.push({ kind: 'rejected', entry: join, fault: entry })
-    else changes.push({ kind: 'up', entry })
-  }
-  return changes
 }

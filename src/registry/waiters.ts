@@ -54,11 +54,14 @@ export class Waiters {
     }
   }
 
-  /** Something about a service changed. */
-  wake(name: string): void {
-    for (const { selector, resolve } of this.#byName.get(name) ?? []) {
-      const answer = selector.next()
-      if (answer.ok) resolve(answer.service)
+  /** Something about these services changed. Costs nothing while nobody waits. */
+  wake(changes: readonly { readonly entry: { readonly key: string } }[]): void {
+    if (this.#byName.size === 0) return
+    for (const name of new Set(changes.map(({ entry }) => entry.key))) {
+      for (const { selector, resolve } of this.#byName.get(name) ?? []) {
+        const answer = selector.next()
+        if (answer.ok) resolve(answer.service)
+      }
     }
   }
 

@@ -7,6 +7,9 @@ import type { HeadInfo, Left, Want } from '../wire/sync-message.ts'
 import type { ResolvedTrackerOptions } from './options.ts'
 import type { Roster } from './roster.ts'
 
+/** Entries that are settled in one turn of the event loop: 1 ms or so. */
+const SETTLE_ENTRIES = 4_000
+
 /** What a node says of itself to those that it syncs with, and what it does when they know better. */
 export interface SelfPorts {
   /** Its own pulse. */
@@ -65,6 +68,11 @@ export class Exchange {
   learn(owner: NodeId, via: NodeId, frame: Frame<Json>): void {
     if (this.#membership.get(owner)?.pulse.incarnation === frame.incarnation)
       this.#roster.join(owner, via, frame)
+  }
+
+  /** Does a turn's worth of what frames have left to do. True while there is more. */
+  settle(): boolean {
+    return this.#replica.settle(SETTLE_ENTRIES)
   }
 
   /** What this node can tell a peer of: itself and every owner that is up here. The dead do not count. */

@@ -1,4 +1,4 @@
-import type { Frame, Head, NodeId } from '../core/frame.ts'
+import type { Entry, Frame, Head, NodeId } from '../core/frame.ts'
 import type { Json } from '../core/json.ts'
 import type { Sign } from '../core/liveness.ts'
 import type { DownReason, Member, Membership } from '../core/membership.ts'
@@ -335,14 +335,17 @@ export class Roster {
   }
 
   #readFacts(owner: NodeId, { joins, updates }: Change<Json>): void {
-    for (const entry of [...joins, ...updates.map((update) => update.entry)]) {
-      const facts = this.#directory.read(entry)
-      if (facts === undefined || owner === this.#selfId) continue
-      this.#options.transport.learn(owner, facts.addresses)
-      if (!this.#replica.isVisible(owner)) continue
-      this.#replaceAtPlaceOf(owner)
-      this.#directory.claimPlace(owner)
-    }
+    for (const entry of joins) this.#readFactsOf(owner, entry)
+    for (const { entry } of updates) this.#readFactsOf(owner, entry)
+  }
+
+  #readFactsOf(owner: NodeId, entry: Entry<Json>): void {
+    const facts = this.#directory.read(entry)
+    if (facts === undefined || owner === this.#selfId) return
+    this.#options.transport.learn(owner, facts.addresses)
+    if (!this.#replica.isVisible(owner)) return
+    this.#replaceAtPlaceOf(owner)
+    this.#directory.claimPlace(owner)
   }
 
   #reportTrusted(node: NodeId): void {

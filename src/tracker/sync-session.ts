@@ -1,4 +1,5 @@
-import type { Frame, NodeId } from '../core/frame.ts'
+import { Draft } from '../core/draft.ts'
+import type { Entry, Frame, NodeId } from '../core/frame.ts'
 import type { Json } from '../core/json.ts'
 import { RollcallError } from '../errors.ts'
 import { ChunkAssembler } from '../wire/chunk-assembler.ts'
@@ -26,8 +27,12 @@ export interface SyncSource {
   meetLeft(left: readonly Left[]): void
   /** What the peer lacks of an owner; undefined when this node has nothing to tell. */
   answer(want: Want): Frame<Json> | undefined
+  /** A part of a snapshot came: entries that may be shown when it is whole. `first` is the first of all, in every part. */
+  coming(part: readonly Entry<Json>[], first: Entry<Json>): void
   /** A whole frame came. */
   learn(owner: NodeId, frame: Frame<Json>): void
+  /** Does a turn's worth of what large frames have left to do. True while there is more. */
+  settle(): boolean
   /** A message of a later protocol came and was passed over. */
   unknown(error: RollcallError): void
   /** Resolves in a later turn of the event loop, which no other sync shares. */
@@ -48,6 +53,8 @@ export class SyncSession {
   readonly #asked = new Set<NodeId>()
   readonly #heads = new Part<HeadInfo>()
   readonly #wants = new Part<Want>()
+  /** Of the snapshot that is under way. */
+  #draft: Draft<Json> | undefined
   #offered: ReadonlySet<NodeId> = new Set()
 
   /** @param maxItems - heads and wants accepted from the peer: no more than there may be nodes, the peer among them. */
@@ -102,7 +109,7 @@ export class SyncSession {
           this.#end()
           return
         }
-        this.#take(message, bytes.length)
+        await this.#take(message, bytes.length)
       }
       throw new RollcallError('ROLLCALL_SYNC_FAILED', 'the peer closed the channel before it was done')
     } catch (error) {
@@ -123,7 +130,7 @@ export class SyncSession {
     }
   }
 
-  #take(message: Exclude<SyncMessage, { kind: 'done' }>, bytes: number): void {
+  async #take(message: Exclude<SyncMessage, { kind: 'done' }>, bytes: number): Promise<void> {
     switch (message.kind) {
       case 'heads':
         this.#heads.add(message.heads, message.more, this.#maxItems)
@@ -134,17 +141,34 @@ export class SyncSession {
         this.#wants.add(message.wants, message.more, this.#maxItems)
         return
       case 'chunk':
-        this.#takeChunk(message, bytes)
+        await this.#takeChunk(message, bytes)
     }
   }
 
-  #takeChunk(chunk: ChunkMessage, bytes: number): void {
+  async #takeChunk(chunk: ChunkMessage, bytes: number): Promise<void> {
     if (!this.#wants.isWhole) throw outOfOrder('a frame before wants')
     if (!this.#asked.has(chunk.owner)) throw outOfOrder(`a frame of ${chunk.owner}, which was not asked for`)
     const assembled = this.#assembler.add(chunk, bytes)
+    if (chunk.from === 0) this.#prepare(chunk)
     if (assembled === undefined) return
-    this.#asked.delete(assembled.owner)
-    this.#source.learn(assembled.owner, assembled.frame)
+    const { owner, frame } = assembled
+    this.#asked.delete(owner)
+    const entries = this.#draft?.entries
+    this.#draft = undefined
+    const isLarge = frame.writes.length > chunk.writes.length
+    // All of it is shown in one turn, which need not bear its last chunk as well.
+    if (isLarge) await this.#source.turn()
+    this.#source.learn(owner, entries === undefined ? frame : { ...frame, entries })
+    if (!isLarge) return
+    do await this.#source.turn()
+    while (this.#source.settle())
+  }
+
+  /** Does with a part of a snapshot all that can be done before the whole is there. */
+  #prepare({ owner, incarnation, writes }: ChunkMessage): void {
+    this.#draft ??= new Draft(owner, incarnation)
+    const part = this.#draft.add(writes)
+    if (this.#draft.first !== undefined) this.#source.coming(part, this.#draft.first)
   }
 
   #end(): void {

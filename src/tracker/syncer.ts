@@ -45,6 +45,7 @@ export class Syncer {
   readonly #roster: Roster
   readonly #exchange: Exchange
   readonly #report: Report
+  readonly #coming: SyncSource['coming']
   readonly #abort = new AbortController()
   /** Peers to sync with when there is a place. */
   readonly #due = new Set<NodeId>()
@@ -59,11 +60,18 @@ export class Syncer {
   #retryTimer: Timer | undefined
   #nextSyncAt: number
 
-  constructor(options: ResolvedTrackerOptions, roster: Roster, exchange: Exchange, report: Report) {
+  constructor(
+    options: ResolvedTrackerOptions,
+    roster: Roster,
+    exchange: Exchange,
+    report: Report,
+    coming: SyncSource['coming'],
+  ) {
     this.#options = options
     this.#roster = roster
     this.#exchange = exchange
     this.#report = report
+    this.#coming = coming
     this.#nextSyncAt = this.#now + options.random.next() * options.syncPeriodMs
   }
 
@@ -219,10 +227,12 @@ export class Syncer {
       },
       meetLeft: (left) => exchange.meetLeft(left),
       answer: (want) => exchange.answer(want),
+      coming: this.#coming,
       learn: (owner, frame) => {
         this.#fetching.delete(owner)
         exchange.learn(owner, peer, frame)
       },
+      settle: () => exchange.settle(),
       unknown: (error) => this.#report('rejected', peer, error.code, error.message),
       turn: () => this.#turn(),
     }

@@ -37,6 +37,9 @@ import type { Doubt, NodeInfo, TrackerEvents } from './types.ts'
 /** What `update` takes: a meta, or a function from the present one to the next. */
 export type MetaUpdate = Json | ((meta: Json) => Json)
 
+/** Takes a part of a snapshot that is coming in. `first` is the first entry of the whole. */
+type Foreseen = (part: readonly Entry<Json>[], first: Entry<Json>) => void
+
 /**
  * Presence in a cluster: entries `(topic, key, meta)` tied to local monitors, replicated to every node, and gone
  * everywhere when the monitor closes or the node goes. Reads are answered from this node's replica.
@@ -58,6 +61,7 @@ export class Tracker extends Emitter<TrackerEvents> {
   readonly #identity: Identity
   readonly #ledger = new Ledger((refs) => this.#remove(refs))
   readonly #facts = new InTurn()
+  #foreseen: Foreseen = () => undefined
   readonly #rejected = new Map<RollcallErrorCode, number>()
   #ownRef: number | undefined
   #addresses: readonly string[] = []
@@ -92,7 +96,9 @@ export class Tracker extends Emitter<TrackerEvents> {
         if (this.#identity.isTwin(silentMs)) this.#yield()
       },
     })
-    this.#syncer = new Syncer(options, this.#roster, this.#exchange, report)
+    this.#syncer = new Syncer(options, this.#roster, this.#exchange, report, (part, first) =>
+      this.#foreseen(part, first),
+    )
     this.#prober = new Prober(options, {
       alive: (peer) => this.#roster.touch(peer),
       vouched: (peer) => this.#roster.vouch(peer),
@@ -260,6 +266,14 @@ export class Tracker extends Emitter<TrackerEvents> {
   /** This node first, then every other that is known: up, or down and not yet purged. */
   nodes(): NodeInfo[] {
     return this.#directory.all()
+  }
+
+  /**
+   * @internal Tells of snapshots as they come in, part by part, so that most of what a diff will ask for is done when it
+   * shows the whole at once. It may never come to that, or with other entries beside and instead of these.
+   */
+  foresee(foreseen: Foreseen): void {
+    this.#foreseen = foreseen
   }
 
   /**

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { cluster, SimNode, simAddress } from '../../src/testing/index.ts'
 import { WIRE_LIMITS } from '../../src/wire/limits.ts'
 import { decodeSyncMessage } from '../../src/wire/sync-message.ts'
@@ -101,4 +101,32 @@ describe('addresses that are the same on many hosts', () => {
     await hear('c', at('c', '/memory/one'))
     expect(told).toEqual(['node_up b', 'node_up c'])
   })
+})
+
+test('a newcomer reads what it is to show part by part as it comes, not all when it shows it', async () => {
+  // To read a service with an address calls it once, and nothing else here does.
+  const read = vi.spyOn(URL, 'canParse')
+  await onSeeds(1, {}, async (net) => {
+    const many = 3_000
+    const [owner] = (await cluster(1, { net })) as [SimNode]
+    for (let index = 0; index < many; index++) {
+      owner.registry.register({ ...service(`S${index}`), address: '10.0.0.7:4000' })
+    }
+    await net.run(20 * PERIOD_MS)
+    read.mockClear()
+    const newcomer = await SimNode.start({ net, name: 'z-newcomer', join: [owner.address], options: {} })
+    let readBefore = 0
+    const shown: { joins: number; readAhead: number; readThen: number; found: number }[] = []
+    // Told in the turn in which the diff follows, before and after the registry has taken the diff in.
+    newcomer.tracker.on('node_up', () => (readBefore = read.mock.calls.length))
+    newcomer.tracker.on('diff', ({ node, joins }) => {
+      if (node !== owner.id) return
+      const readThen = read.mock.calls.length - readBefore
+      const found = newcomer.registry.services().length
+      shown.push({ joins: joins.length, readAhead: readBefore, readThen, found })
+    })
+    await net.until('it has all', 60_000, () => newcomer.registry.services().length === many)
+    expect(shown).toEqual([{ joins: many + 1, readAhead: many, readThen: 0, found: many }])
+  })
+  read.mockRestore()
 })

@@ -4,7 +4,7 @@ import { SERVICE_TOPIC } from '../../src/registry/instance.ts'
 import { Requirements } from '../../src/registry/requirement.ts'
 import { SelectorPool } from '../../src/registry/selector-pool.ts'
 import { ServiceIndex } from '../../src/registry/service-index.ts'
-import type { ServiceChange } from '../../src/registry/service-index.ts'
+import type { ServiceChange } from '../../src/registry/service-changes.ts'
 import type { Compat } from '../../src/registry/requirement.ts'
 import type { PrereleasePolicy } from '../../src/registry/types.ts'
 import type { Diff, Doubt } from '../../src/tracker/types.ts'
@@ -51,7 +51,7 @@ export class Fed {
     this.#chance = value
   }
 
-  apply(diff: Partial<Diff>): ServiceChange[] {
+  apply(diff: Partial<Diff>): readonly ServiceChange[] {
     const node = diff.node ?? [...(diff.joins ?? []), ...(diff.leaves ?? [])][0]?.node ?? 'n1'
     const changes = this.index.apply({ node, joins: [], leaves: [], updates: [], reason: undefined, ...diff })
     for (const { entry } of changes) if (this.index.get(entry.key) === undefined) this.pool.drop(entry.key)

@@ -59,11 +59,11 @@ test('however a wait ends, neither a waiter nor a timer is left', async () => {
 
   const found = [wait(), wait()]
   fed.apply({ joins: [entry('s', { version: '1.0.0' })] })
-  waiters.wake('s')
+  waiters.wake([{ entry: { key: 's' } }])
   expect(waiters.size).toBe(2)
   fed.apply({ node: 'n2', joins: [entry('s', { version: '2.0.0' }, { node: 'n2' })] })
-  waiters.wake('other')
-  waiters.wake('s')
+  waiters.wake([{ entry: { key: 'other' } }])
+  waiters.wake([{ entry: { key: 's' } }])
   for (const each of await Promise.all(found)) expect(each).toMatchObject({ version: '2.0.0', node: 'n2' })
   nothingLeft()
 
