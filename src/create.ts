@@ -43,6 +43,7 @@ const NETWORK_OPTIONS = [
   ...Object.keys(NODE_DEFAULTS),
   'identityFile',
   'secret',
+  'stateFile',
 ]
 const TRACKER_OPTIONS = [...Object.keys(TRACKER_DEFAULTS), 'transport', 'name', 'zone', 'clock', 'random']
 const REGISTRY_OPTIONS = [...TRACKER_OPTIONS, ...Object.keys(REGISTRY_DEFAULTS), 'logger']

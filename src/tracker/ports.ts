@@ -60,7 +60,7 @@ export interface TransportEvents {
    * process under this node's id. `open` reaches it until the promise resolves; then it may be hung up.
    */
   mute(peer: NodeId): Promise<void>
-  /** Something is wrong with a peer or a seed; `where` is a node id or an address. For reports, not for decisions. */
+  /** Something is wrong with a peer, a seed or a file; `where` is a node id, an address or a path. For reports, not for decisions. */
   problem(where: string, error: RollcallError): void
 }
 

@@ -36,7 +36,11 @@ const printed = (value: unknown): string =>
 
 describe('tables', () => {
   test.each([
-    ['Of the network', { ...MESH_DEFAULTS, ...NODE_DEFAULTS }, ['identityFile', 'secret', 'transport']],
+    [
+      'Of the network',
+      { ...MESH_DEFAULTS, ...NODE_DEFAULTS },
+      ['identityFile', 'stateFile', 'secret', 'transport'],
+    ],
     ['Of the tracker', TRACKER_DEFAULTS, ['name', 'zone', 'clock', 'random']],
     ['Of the registry', REGISTRY_DEFAULTS, ['logger']],
   ])('options: %s', (heading, defaults, others) => {
