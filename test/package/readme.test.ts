@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ERROR_CODES } from '../../src/errors.ts'
+import { PROFILES } from '../../src/profiles.ts'
 import { REGISTRY_DEFAULTS } from '../../src/registry/options.ts'
 import { TRACKER_DEFAULTS } from '../../src/tracker/options.ts'
 import { MESH_DEFAULTS, NODE_DEFAULTS } from '../../src/transports/libp2p/options.ts'
@@ -54,6 +55,16 @@ describe('tables', () => {
       Object.fromEntries(Object.entries(defaults).map(([option, value]) => [option, printed(value)])),
     )
     for (const option of others) expect(rows.map(([first]) => first)).toContain(option)
+  })
+
+  test('profiles', () => {
+    const names = Object.keys(PROFILES) as (keyof typeof PROFILES)[]
+    const options = Object.keys(PROFILES.default) as (keyof typeof PROFILES.default)[]
+    expect(tableUnder('Profiles')).toEqual(
+      options.map((option) => [option, ...names.map((name) => printed(PROFILES[name][option]))]),
+    )
+    const heads = `| option | ${names.map((name) => `\`${name}\``).join(' | ')} |`
+    expect(readme.replaceAll(/ +/g, ' ')).toContain(heads)
   })
 
   test('options: every one that the types declare', async () => {
