@@ -70,7 +70,7 @@ function split<Rest>(options: Loose<NetworkOptions & ProfileOption & Rest>, know
   const { profile, ...given } = options as Record<string, unknown>
   for (const [option, value] of Object.entries(profileOptions(profile as Profile | undefined))) {
     if (option in TRACKER_DEFAULTS) rest[option] = value
-    else if (options.transport === undefined) network[option] = value
+    else network[option] = value
   }
   for (const [option, value] of Object.entries(given)) {
     if (value === undefined) continue

@@ -46,6 +46,15 @@ function decode(
   }
 }
 
+/** What came of the questions on one line. */
+export interface ProbeTally {
+  readonly asked: number
+  /** In a row, up to now. */
+  readonly unanswered: number
+  /** Of the last one that was answered in time. */
+  readonly roundTripMs: number | undefined
+}
+
 /** Asks one peer whether it is there, over a channel that is opened when first needed, and anew when it broke. */
 export class ProbeLine {
   readonly #clock: Clock
@@ -54,20 +63,29 @@ export class ProbeLine {
   readonly #over = new AbortController()
   #channel: Promise<Channel> | undefined
   #number = 0
+  #unanswered = 0
+  #roundTripMs: number | undefined
 
   constructor(clock: Clock, ports: ProbeLinePorts) {
     this.#clock = clock
     this.#ports = ports
   }
 
+  get tally(): ProbeTally {
+    return { asked: this.#number, unanswered: this.#unanswered, roundTripMs: this.#roundTripMs }
+  }
+
   /** True when the peer answered in time. Never rejects. */
   ping(timeoutMs: number): Promise<boolean> {
     this.#number++
     const number = this.#number
+    const askedAt = this.#clock.now()
     return new Promise((resolve) => {
       const settle = (answered: boolean): void => {
         this.#waiting.delete(number)
         timer.cancel()
+        this.#unanswered = answered ? 0 : this.#unanswered + 1
+        if (answered) this.#roundTripMs = this.#clock.now() - askedAt
         resolve(answered)
       }
       const timer = this.#clock.setTimer(() => settle(false), timeoutMs)

@@ -3,7 +3,7 @@ import { RollcallError } from '../errors.ts'
 import { encodeProbeMessage, type ProbeMessage } from '../wire/probe-message.ts'
 import type { ResolvedTrackerOptions } from './options.ts'
 import type { Channel, Timer } from './ports.ts'
-import { ProbeLine, readProbes } from './probe-line.ts'
+import { ProbeLine, readProbes, type ProbeTally } from './probe-line.ts'
 import type { Report } from './roster.ts'
 
 /**
@@ -59,6 +59,11 @@ export class Prober {
     this.#neighbours.get(peer)?.timer?.cancel()
     this.#neighbours.get(peer)?.line.stop(over())
     this.#neighbours.delete(peer)
+  }
+
+  /** What came of the questions to a neighbour since it became one. */
+  tally(peer: NodeId): ProbeTally | undefined {
+    return this.#neighbours.get(peer)?.line.tally
   }
 
   /** A peer showed over a connection of ours that it lives. */

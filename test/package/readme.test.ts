@@ -106,6 +106,37 @@ describe('tables', () => {
   })
 })
 
+/** Where two pieces of data differ in names or kinds of values. Lists are compared by their first items, null fits all. */
+function shapesDiffer(a: unknown, b: unknown, at = ''): string[] {
+  if (a === null || b === null) return []
+  if (typeof a !== 'object' || typeof b !== 'object') return typeof a === typeof b ? [] : [at]
+  if (Array.isArray(a) || Array.isArray(b)) {
+    const [first, second] = [a, b] as [unknown[], unknown[]]
+    return first.length === 0 || second.length === 0 ? [] : shapesDiffer(first[0], second[0], `${at}[0]`)
+  }
+  const names = new Set([...Object.keys(a), ...Object.keys(b)])
+  return [...names].flatMap((name) =>
+    name in a && name in b
+      ? shapesDiffer(Reflect.get(a, name), Reflect.get(b, name), `${at}.${name}`)
+      : [`${at}.${name}`],
+  )
+}
+
+test('the example of diagnostics has the shape that its snippet prints', { timeout: 60_000 }, async () => {
+  const section = readme.split('## Diagnostics')[1]?.split(/^## /m)[0] ?? ''
+  const [, code = ''] = /^```ts\n([^]*?)^```$/m.exec(section) ?? []
+  const [, example = ''] = /^```json\n([^]*?)^```$/m.exec(section) ?? []
+  const folder = await mkdtemp(join('test', 'package', 'readme-'))
+  const file = join(folder, 'diagnostics.ts')
+  try {
+    await writeFile(file, code)
+    const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', file])
+    expect(shapesDiffer(JSON.parse(stdout), JSON.parse(example))).toEqual([])
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+})
+
 describe('snippets', () => {
   const snippets = [...readme.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, code]) => code ?? '')
   let folder = ''

@@ -202,6 +202,15 @@ describe('a file that cannot be used is set aside, said once, and harms nobody',
   })
 })
 
+test('who listens once the registry is there is told of a bad file', async () => {
+  await writeFile(stateFile, 'rubbish')
+  const registry = await open({ stateFile })
+  const problems: string[] = []
+  registry.tracker.on('problem', (where, { code }) => problems.push(`${where} ${code}`))
+  await until('it is said', () => problems.length > 0)
+  expect(problems).toEqual([`${stateFile} ROLLCALL_STATE_FILE`])
+})
+
 test('a start that fails leaves the file as it was', async () => {
   const text = encodeState('rollcall', await strangers(3))
   await writeFile(stateFile, text)

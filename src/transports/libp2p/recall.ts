@@ -1,4 +1,5 @@
 import type { NodeId } from '../../core/frame.ts'
+import type { DialState } from '../../tracker/ports.ts'
 import { endpointOf, multiaddrOf, type Endpoint } from './addresses.ts'
 import { backoffMs } from './backoff.ts'
 import type { DialFailure } from './dial-outcome.ts'
@@ -43,6 +44,7 @@ interface Recalled {
   /** Infinity: not to be dialled. */
   nextAt: number
   busy: boolean
+  lastFailure?: string
 }
 
 /**
@@ -136,6 +138,13 @@ export class Recall {
     this.#add(peer, addresses, Infinity).goneAt = performance.now()
     const [oldest] = this.#recalled.keys()
     if (this.#recalled.size > 2 * STATE_LIMITS.peers && oldest !== undefined) this.#recalled.delete(oldest)
+  }
+
+  /** Whom it dials without success. */
+  dials(): readonly DialState[] {
+    return [...this.#recalled].flatMap(([where, { failures, nextAt, lastFailure }]) =>
+      failures === 0 ? [] : [{ where, failures, nextInMs: nextAt - performance.now(), lastFailure }],
+    )
   }
 
   #add(peer: NodeId, addresses: readonly string[], nextAt: number): Recalled {
@@ -238,6 +247,7 @@ export class Recall {
     const places = free.map((endpoint) => `${multiaddrOf(endpoint)}${identity}`)
     const result = await this.#ports.dial(places, this.#options.dialTimeoutMs)
     if (result.ok || this.#ports.isConnected(peer)) return true
+    each.lastFailure = `${result.failure}: ${result.message}`
     if (result.failure === 'other-identity' && each.byIdentity) {
       // It came back as another node: whoever is there now is welcome.
       each.byIdentity = false

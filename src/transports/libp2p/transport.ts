@@ -1,6 +1,6 @@
 import type { NodeId } from '../../core/frame.ts'
 import { RollcallError } from '../../errors.ts'
-import type { Channel, ChannelPurpose, Transport, TransportEvents } from '../../tracker/ports.ts'
+import type { Channel, ChannelPurpose, DialState, Transport, TransportEvents } from '../../tracker/ports.ts'
 import { Adapter } from './adapter.ts'
 import { advertisable, type Endpoint } from './addresses.ts'
 import type { ByteStream } from './byte-stream.ts'
@@ -250,6 +250,10 @@ export class Libp2pTransport implements Transport {
     const connected = this.#neighbours.isConnected(peer)
     if (connected && (await this.#links.identify(peer))) return 'alive'
     return this.#neighbours.isConnected(peer) ? 'unknown' : this.#links.examine(peer)
+  }
+
+  dials(): readonly DialState[] {
+    return [...this.#mesh.dials(), ...(this.#recall?.dials() ?? [])]
   }
 
   hangUp(peer: NodeId, why: string): void {
