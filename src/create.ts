@@ -1,4 +1,5 @@
 import { RollcallError } from './errors.ts'
+import { profileOptions, type Profile } from './profiles.ts'
 import { REGISTRY_DEFAULTS, type RegistryOptions } from './registry/options.ts'
 import { createRegistry as startRegistry, type Registry } from './registry/registry.ts'
 import { checkOption, print } from './tracker/check.ts'
@@ -14,12 +15,20 @@ export interface NetworkOptions extends Libp2pTransportOptions {
   readonly transport?: Transport
 }
 
+export interface ProfileOption {
+  /**
+   * The kind of network, which sets all periods and time-outs that are not given: see `PROFILES`. Default: `'default'`.
+   * With a `transport` that is brought, those of the tracker: the transport was made with its own.
+   */
+  readonly profile?: Profile
+}
+
 /** An option may be given as undefined, as `name: process.env['NAME']` does: it is then one that is not given. */
 type Loose<T> = { readonly [K in keyof T]: T[K] | undefined }
 
-export type CreateTrackerOptions = Loose<Omit<TrackerOptions, 'transport'> & NetworkOptions>
+export type CreateTrackerOptions = Loose<Omit<TrackerOptions, 'transport'> & NetworkOptions & ProfileOption>
 
-export type CreateRegistryOptions = Loose<Omit<RegistryOptions, 'transport'> & NetworkOptions>
+export type CreateRegistryOptions = Loose<Omit<RegistryOptions, 'transport'> & NetworkOptions & ProfileOption>
 
 /**
  * Starts a registry, by default on a libp2p node of its own. Resolves once it listens; others appear as they are met.
@@ -43,12 +52,13 @@ const NETWORK_OPTIONS = [
   ...Object.keys(NODE_DEFAULTS),
   'identityFile',
   'secret',
+  'stateFile',
 ]
 const TRACKER_OPTIONS = [...Object.keys(TRACKER_DEFAULTS), 'transport', 'name', 'zone', 'clock', 'random']
 const REGISTRY_OPTIONS = [...TRACKER_OPTIONS, ...Object.keys(REGISTRY_DEFAULTS), 'logger']
 
 /** Parts what makes the network from the rest, and refuses what is neither: an option misspelt would be one ignored. */
-function split<Rest>(options: Loose<NetworkOptions & Rest>, known: readonly string[]) {
+function split<Rest>(options: Loose<NetworkOptions & ProfileOption & Rest>, known: readonly string[]) {
   checkOption(
     typeof (options as unknown) === 'object' && (options as unknown) !== null && !Array.isArray(options),
     'options',
@@ -57,7 +67,12 @@ function split<Rest>(options: Loose<NetworkOptions & Rest>, known: readonly stri
   )
   const network: Record<string, unknown> = {}
   const rest: Record<string, unknown> = {}
-  for (const [option, value] of Object.entries(options)) {
+  const { profile, ...given } = options as Record<string, unknown>
+  for (const [option, value] of Object.entries(profileOptions(profile as Profile | undefined))) {
+    if (option in TRACKER_DEFAULTS) rest[option] = value
+    else network[option] = value
+  }
+  for (const [option, value] of Object.entries(given)) {
     if (value === undefined) continue
     const isNetwork = NETWORK_OPTIONS.includes(option)
     if (!isNetwork && !known.includes(option)) {

@@ -15,6 +15,8 @@ export const ERROR_CODES = {
   ROLLCALL_START_FAILED: 'The node could not start, for example because its address is in use.',
   ROLLCALL_STACK_MISMATCH: 'The libp2p node is assembled from parts that do not work together.',
   ROLLCALL_IDENTITY_FILE: 'The identity file cannot be read, written or understood.',
+  ROLLCALL_STATE_FILE:
+    'The state file cannot be read, written or understood. Reported, never thrown: the node does without.',
   ROLLCALL_IDENTITY_CONFLICT: 'Another live process uses the identity of this node.',
   ROLLCALL_PEER_UNREACHABLE: 'A peer cannot be reached now. Reported or used internally, retried for ever.',
   ROLLCALL_PEER_REFUSED: 'What answered is not a member of this cluster. Reported, never thrown.',

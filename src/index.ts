@@ -1,12 +1,14 @@
 export { createRegistry, createTracker } from './create.ts'
-export type { CreateRegistryOptions, CreateTrackerOptions, NetworkOptions } from './create.ts'
+export type { CreateRegistryOptions, CreateTrackerOptions, NetworkOptions, ProfileOption } from './create.ts'
 export type { Entry, NodeId } from './core/frame.ts'
 export type { Json, JsonObject } from './core/json.ts'
 export { ERROR_CODES, RollcallError } from './errors.ts'
 export type { RollcallErrorCode } from './errors.ts'
+export { PROFILES } from './profiles.ts'
+export type { Profile, ProfileOptions } from './profiles.ts'
 export { REGISTRY_DEFAULTS } from './registry/options.ts'
 export type { RegistryBehaviour, RegistryOptions } from './registry/options.ts'
-export type { RegisterOptions, Registry } from './registry/registry.ts'
+export type { RegisterOptions, Registry, RegistryDiagnostics } from './registry/registry.ts'
 export type { RegistrationHandle } from './registry/registration.ts'
 export type { Compat } from './registry/requirement.ts'
 export { defineService } from './registry/service.ts'
@@ -37,11 +39,21 @@ export type {
   ServiceSpec,
   WaitOptions,
 } from './registry/types.ts'
+export type {
+  DialDiagnostics,
+  HeadDiagnostics,
+  NodeDiagnostics,
+  SelfDiagnostics,
+  SyncDiagnostics,
+  SyncFailureDiagnostics,
+  TrackerDiagnostics,
+} from './tracker/diagnostics.ts'
 export { Lease, Monitor } from './tracker/monitor.ts'
 export type { LeaseOptions, MonitorOptions } from './tracker/monitor.ts'
 export { TRACKER_DEFAULTS } from './tracker/options.ts'
 export type { TrackerOptions } from './tracker/options.ts'
-export type { Channel, Clock, Random, Timer, Transport, TransportEvents } from './tracker/ports.ts'
+export type { Channel, Clock, DialState, Random, Timer, Transport, TransportEvents } from './tracker/ports.ts'
+export type { SyncCause } from './tracker/sync-tally.ts'
 export type { MetaUpdate, Tracker } from './tracker/tracker.ts'
 export type { Diff, DownReason, EntryUpdate, NodeInfo, TrackerEvents } from './tracker/types.ts'
 export { MESH_DEFAULTS, NODE_DEFAULTS } from './transports/libp2p/options.ts'

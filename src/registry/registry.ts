@@ -1,6 +1,7 @@
 import type { Entry } from '../core/frame.ts'
 import type { Json } from '../core/json.ts'
 import { RollcallError } from '../errors.ts'
+import type { TrackerDiagnostics } from '../tracker/diagnostics.ts'
 import { Emitter } from '../tracker/emitter.ts'
 import { Monitor } from '../tracker/monitor.ts'
 import type { Clock, Random } from '../tracker/ports.ts'
@@ -45,6 +46,15 @@ import { Waiters } from './waiters.ts'
 export interface RegisterOptions {
   /** The life that the registration is tied to. Default: one of its own, ended by `unregister`. */
   readonly monitor?: Monitor | undefined
+}
+
+export interface RegistryDiagnostics extends TrackerDiagnostics {
+  readonly services: {
+    /** Registrations of this process. */
+    readonly offered: number
+    /** Entries of peers that were no service. */
+    readonly rejected: number
+  }
 }
 
 interface Parts {
@@ -205,6 +215,12 @@ export class Registry extends Emitter<RegistryEvents> {
   /** This node first, then every other that is known: up, or down and not yet purged. */
   nodes(): readonly NodeInfo[] {
     return this.tracker.nodes()
+  }
+
+  /** What this node knows of its own work. As `tracker.diagnostics`, and what is offered here. */
+  diagnostics(): RegistryDiagnostics {
+    const services = Object.freeze({ offered: this.#registrations.size, rejected: this.#rejected })
+    return Object.freeze({ ...this.tracker.diagnostics(), services })
   }
 
   /**

@@ -4,6 +4,7 @@ import type { Membership } from '../core/membership.ts'
 import { NO_HEAD } from '../core/owner-state.ts'
 import type { Replica } from '../core/replica.ts'
 import type { HeadInfo, Left, Want } from '../wire/sync-message.ts'
+import { HeardOf } from './heard-of.ts'
 import type { ResolvedTrackerOptions } from './options.ts'
 import type { Roster } from './roster.ts'
 
@@ -22,6 +23,8 @@ export interface SelfPorts {
 
 /** Takes in what others say, by gossip and in syncs, and tells them in turn what this node can tell of. */
 export class Exchange {
+  /** What peers told of this node. */
+  readonly heardOf: HeardOf
   readonly #options: ResolvedTrackerOptions
   readonly #replica: Replica<Json>
   readonly #membership: Membership
@@ -35,6 +38,7 @@ export class Exchange {
     roster: Roster,
     self: SelfPorts,
   ) {
+    this.heardOf = new HeardOf(options.maxNodes)
     this.#options = options
     this.#replica = replica
     this.#membership = membership
@@ -90,8 +94,10 @@ export class Exchange {
   compare(peer: NodeId, heads: readonly HeadInfo[]): { readonly wants: Want[]; readonly left: Left[] } {
     const wants: Want[] = []
     const left: Left[] = []
+    let own: Head | undefined
     for (const { owner, incarnation, version, beat, promiseMs, silentMs } of heads) {
       if (owner === this.#selfId) {
+        own = { incarnation, version }
         if (incarnation > this.#headOf(owner).incarnation) this.#self.met(incarnation)
         continue
       }
@@ -110,6 +116,7 @@ export class Exchange {
       if (held.incarnation !== incarnation || held.version < version) wants.push({ owner, ...held })
       else this.#roster.raise(owner)
     }
+    this.heardOf.note(peer, { head: own, at: this.#now })
     return { wants, left }
   }
 

@@ -40,6 +40,18 @@ export interface Channel {
 /** What a channel is for: `sync` brings replicas together, `probe` asks and answers whether processes live. */
 export type ChannelPurpose = 'sync' | 'probe'
 
+/** Someone that a transport wants to be connected with, and does not reach. */
+export interface DialState {
+  /** Node id or address. */
+  readonly where: string
+  /** In a row. */
+  readonly failures: number
+  /** Infinity or NaN: no dial is planned, because one is under way or something else must happen first. */
+  readonly nextInMs: number
+  /** In words. */
+  readonly lastFailure: string | undefined
+}
+
 /** What a transport tells its node. Callbacks never throw. */
 export interface TransportEvents {
   /**
@@ -62,7 +74,7 @@ export interface TransportEvents {
    * process under this node's id. `open` reaches it until the promise resolves; then it may be hung up.
    */
   mute(peer: NodeId): Promise<void>
-  /** Something is wrong with a peer or a seed; `where` is a node id or an address. For reports, not for decisions. */
+  /** Something is wrong with a peer, a seed or a file; `where` is a node id, an address or a path. For reports, not for decisions. */
   problem(where: string, error: RollcallError): void
 }
 
@@ -91,6 +103,8 @@ export interface Transport {
   examine(peer: NodeId): Promise<'alive' | 'refused' | 'unknown'>
   /** A neighbour answers nothing any more: drops every connection with it. What keeps the mesh dials it again. */
   hangUp(peer: NodeId, why: string): void
+  /** Whom it dials without success. For diagnosis; a transport need not tell. Costs the peers that it knows. */
+  dials?(): readonly DialState[]
   /** Closes everything. No callback comes after it has resolved. Idempotent, never rejects. */
   stop(): Promise<void>
 }

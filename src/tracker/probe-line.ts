@@ -52,6 +52,15 @@ function decode(
   }
 }
 
+/** What came of the pings on one line. */
+export interface ProbeTally {
+  readonly asked: number
+  /** In a row, up to now. */
+  readonly unanswered: number
+  /** Of the last one that was answered in time. */
+  readonly roundTripMs: number | undefined
+}
+
 /** Asks one peer questions, over a channel that is opened when first needed, and anew when it broke. */
 export class ProbeLine {
   readonly #clock: Clock
@@ -60,15 +69,27 @@ export class ProbeLine {
   readonly #over = new AbortController()
   #channel: Promise<Channel> | undefined
   #number = 0
+  #pings = 0
+  #unanswered = 0
+  #roundTripMs: number | undefined
 
   constructor(clock: Clock, ports: ProbeLinePorts) {
     this.#clock = clock
     this.#ports = ports
   }
 
+  get tally(): ProbeTally {
+    return { asked: this.#pings, unanswered: this.#unanswered, roundTripMs: this.#roundTripMs }
+  }
+
   /** True when the peer answered in time. Never rejects. */
-  ping(timeoutMs: number): Promise<boolean> {
-    return this.#ask((number) => ({ kind: 'ping', number }), timeoutMs)
+  async ping(timeoutMs: number): Promise<boolean> {
+    this.#pings++
+    const askedAt = this.#clock.now()
+    const answered = await this.#ask((number) => ({ kind: 'ping', number }), timeoutMs)
+    this.#unanswered = answered ? 0 : this.#unanswered + 1
+    if (answered) this.#roundTripMs = this.#clock.now() - askedAt
+    return answered
   }
 
   /** True when the peer said in time that this node answers it. Never rejects. */

@@ -4,7 +4,7 @@ import { RollcallError } from '../errors.ts'
 import { encodeProbeMessage, type ProbeMessage } from '../wire/probe-message.ts'
 import type { ResolvedTrackerOptions } from './options.ts'
 import type { Channel, Timer } from './ports.ts'
-import { ProbeLine, readProbes } from './probe-line.ts'
+import { ProbeLine, readProbes, type ProbeTally } from './probe-line.ts'
 import type { Report } from './roster.ts'
 
 /**
@@ -48,12 +48,16 @@ export class Prober {
   readonly #options: ResolvedTrackerOptions
   readonly #ports: ProberPorts
   readonly #neighbours = new Map<NodeId, Neighbour>()
-  /** How much of what goes wrong may be our own fault. */
   #awareness = 0
 
   constructor(options: ResolvedTrackerOptions, ports: ProberPorts) {
     this.#options = options
     this.#ports = ports
+  }
+
+  /** How much of what goes wrong may be our own fault, from 0 to 8. */
+  get awareness(): number {
+    return this.#awareness
   }
 
   get #now(): number {
@@ -83,6 +87,11 @@ export class Prober {
     this.#neighbours.get(peer)?.timer?.cancel()
     this.#neighbours.get(peer)?.line.stop(over())
     this.#neighbours.delete(peer)
+  }
+
+  /** What came of the questions to a neighbour since it became one. */
+  tally(peer: NodeId): ProbeTally | undefined {
+    return this.#neighbours.get(peer)?.line.tally
   }
 
   /** A peer showed over a connection of ours that it lives. */

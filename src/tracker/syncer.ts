@@ -7,6 +7,7 @@ import type { Exchange } from './exchange.ts'
 import type { Report, Roster } from './roster.ts'
 import { sleep } from './sleep.ts'
 import { SyncSession, type SyncSource } from './sync-session.ts'
+import { SyncTally, type SyncCause } from './sync-tally.ts'
 import { WatchedChannel } from './watched-channel.ts'
 
 /** Longest wait before a gap is pulled, ms: a random part of it keeps all who saw the gap from asking at once. */
@@ -41,14 +42,15 @@ interface Fetch {
  * sync per peer and `maxConcurrentSyncs` in all are begun here; no owner is fetched from two peers at once.
  */
 export class Syncer {
+  readonly tally = new SyncTally()
   readonly #options: ResolvedTrackerOptions
   readonly #roster: Roster
   readonly #exchange: Exchange
   readonly #report: Report
   readonly #coming: SyncSource['coming']
   readonly #abort = new AbortController()
-  /** Peers to sync with when there is a place. */
-  readonly #due = new Set<NodeId>()
+  /** Peers to sync with when there is a place, and why. */
+  readonly #due = new Map<NodeId, SyncCause>()
   readonly #gaps = new Map<NodeId, Gap>()
   readonly #fetching = new Map<NodeId, Fetch>()
   readonly #outgoing = new Set<NodeId>()
@@ -81,11 +83,11 @@ export class Syncer {
 
   /** A newcomer has the full registry at once, not after a heartbeat. The lower id begins, so that only one does. */
   connected(peer: NodeId): void {
-    if (this.#options.transport.id < peer) this.#begin(peer)
+    if (this.#options.transport.id < peer) this.#begin(peer, 'connect')
     else {
       const timer = this.#options.clock.setTimer(() => {
         this.#patience.delete(peer)
-        this.#begin(peer)
+        this.#begin(peer, 'connect')
       }, CONNECT_PATIENCE_MS)
       this.#patience.set(peer, timer)
     }
@@ -111,9 +113,10 @@ export class Syncer {
 
   /** Hears what a peer can tell of, and tells nothing. For one that does not gossip with this node. */
   async overhear(peer: NodeId): Promise<void> {
+    this.tally.counts.overheard.begun++
     try {
       const channel = await this.#options.transport.open(peer, 'sync', this.#abort.signal)
-      await this.#run(peer, channel, (source) => ({
+      await this.#run(peer, channel, 'overheard', (source) => ({
         ...source,
         heads: () => [],
         compare: (heads) => {
@@ -122,7 +125,7 @@ export class Syncer {
         },
       }))
     } catch (error) {
-      this.#failed(peer, error)
+      this.#failed(peer, 'overheard', error)
     }
   }
 
@@ -131,7 +134,7 @@ export class Syncer {
     if (this.#now < this.#nextSyncAt) return
     this.#nextSyncAt = this.#now + this.#options.syncPeriodMs
     const peer = this.#anyNeighbour()
-    if (peer !== undefined) this.#begin(peer)
+    if (peer !== undefined) this.#begin(peer, 'regular')
   }
 
   /** A peer began a sync. */
@@ -144,7 +147,8 @@ export class Syncer {
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     }
     this.#incoming++
-    await this.#run(peer, channel)
+    this.tally.counts.answered.begun++
+    await this.#run(peer, channel, 'answered')
     this.#incoming--
     this.#waiting.shift()?.()
   }
@@ -156,29 +160,30 @@ export class Syncer {
     this.#gaps.clear()
   }
 
-  #begin(peer: NodeId): void {
-    this.#due.add(peer)
+  #begin(peer: NodeId, cause: SyncCause): void {
+    if (!this.#due.has(peer)) this.#due.set(peer, cause)
     this.#pump()
   }
 
   #pump(): void {
     if (this.#abort.signal.aborted) return
-    for (const peer of this.#due) {
+    for (const [peer, cause] of this.#due) {
       if (this.#outgoing.size >= this.#options.maxConcurrentSyncs) return
       if (this.#outgoing.has(peer)) continue
       this.#due.delete(peer)
       this.#relax(peer)
-      void this.#outward(peer)
+      void this.#outward(peer, cause)
     }
   }
 
-  async #outward(peer: NodeId): Promise<void> {
+  async #outward(peer: NodeId, cause: SyncCause): Promise<void> {
     this.#outgoing.add(peer)
+    this.tally.counts[cause].begun++
     try {
       const channel = await this.#options.transport.open(peer, 'sync', this.#abort.signal)
-      await this.#run(peer, channel)
+      await this.#run(peer, channel, cause)
     } catch (error) {
-      this.#failed(peer, error)
+      this.#failed(peer, cause, error)
     }
     this.#outgoing.delete(peer)
     this.#pump()
@@ -188,6 +193,7 @@ export class Syncer {
   async #run(
     peer: NodeId,
     channel: Channel,
+    cause: SyncCause,
     adapt = (source: SyncSource): SyncSource => source,
   ): Promise<void> {
     const { signal } = this.#abort
@@ -201,21 +207,21 @@ export class Syncer {
     // Who knows as many nodes as it may tells of itself as well.
     const session = new SyncSession(
       watched,
-      adapt(this.#source(peer, watched)),
+      adapt(this.#source(peer, watched, cause)),
       wireLimits(this.#options),
       maxNodes + 1,
     )
     try {
       await session.run()
     } catch (error) {
-      this.#failed(peer, error)
+      this.#failed(peer, cause, error)
     }
     watched.stop()
     for (const [owner, fetch] of this.#fetching) if (fetch.by === watched) this.#fetching.delete(owner)
   }
 
   /** The exchange as a sync with `peer` sees it. */
-  #source(peer: NodeId, channel: WatchedChannel): SyncSource {
+  #source(peer: NodeId, channel: WatchedChannel, cause: SyncCause): SyncSource {
     const exchange = this.#exchange
     return {
       heads: () => exchange.heads(),
@@ -230,6 +236,7 @@ export class Syncer {
       coming: this.#coming,
       learn: (owner, frame) => {
         this.#fetching.delete(owner)
+        this.tally.counts[cause].frames++
         exchange.learn(owner, peer, frame)
       },
       settle: () => exchange.settle(),
@@ -267,13 +274,14 @@ export class Syncer {
       if (![...this.#fetching.values()].some(({ by }) => by === channel)) return
       const other = this.#anyNeighbour(peer)
       const alone = [...this.#outgoing].every((each) => each === peer)
-      if (alone && other !== undefined && other !== peer) this.#begin(other)
+      if (alone && other !== undefined && other !== peer) this.#begin(other, 'retry')
       this.#hedge(peer, channel, 2 * patienceMs)
     })
   }
 
-  #failed(peer: NodeId, error: unknown): void {
+  #failed(peer: NodeId, cause: SyncCause, error: unknown): void {
     if (this.#abort.signal.aborted) return
+    this.tally.failed(peer, cause, error, this.#now)
     if (error instanceof RollcallError && PEER_FAULTS.includes(error.code)) {
       this.#report('rejected', peer, error.code, error.message)
       return
@@ -284,7 +292,7 @@ export class Syncer {
     this.#retryTimer ??= this.#options.clock.setTimer(() => {
       this.#retryTimer = undefined
       const other = this.#anyNeighbour()
-      if (other !== undefined) this.#begin(other)
+      if (other !== undefined) this.#begin(other, 'retry')
     }, this.#options.broadcastPeriodMs)
   }
 
@@ -317,7 +325,7 @@ export class Syncer {
       gap.dueAt = this.#now + Math.min(MAX_PULL_BACKOFF_MS, this.#options.broadcastPeriodMs * 2 ** gap.tries)
       gap.triedAt = this.#now
       gap.tries++
-      if (peer !== undefined) this.#begin(peer)
+      if (peer !== undefined) this.#begin(peer, 'gap')
     }
   }
 

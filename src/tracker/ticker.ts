@@ -1,3 +1,4 @@
+import { Lateness } from './lateness.ts'
 import type { Clock, Timer } from './ports.ts'
 
 /** A tick up to this late is ordinary timer slack, ms. */
@@ -8,6 +9,7 @@ const SLACK_MS = 50
  * was away (blocked loop, SIGSTOP, laptop lid), and what others did meanwhile is unknown, not silence.
  */
 export class Ticker {
+  readonly lateness = new Lateness()
   readonly #clock: Clock
   readonly #periodMs: number
   readonly #tick: (lateMs: number) => void
@@ -38,6 +40,7 @@ export class Ticker {
 
   #fire(): void {
     const lateMs = this.#clock.now() - this.#dueAt
+    this.lateness.note(lateMs)
     // Due times keep their rhythm under ordinary slack; after a stall a new one begins, without catching up.
     this.#schedule(
       lateMs < this.#periodMs ? this.#dueAt + this.#periodMs : this.#clock.now() + this.#periodMs,

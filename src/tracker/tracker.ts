@@ -9,6 +9,7 @@ import { LIBRARY_VERSION } from '../version.ts'
 import { decodeGossip } from '../wire/gossip.ts'
 import type { WireLimits } from '../wire/limits.ts'
 import { Beater } from './beater.ts'
+import { diagnose, type TrackerDiagnostics } from './diagnostics.ts'
 import { Directory } from './directory.ts'
 import { Doubts } from './doubts.ts'
 import { Emitter } from './emitter.ts'
@@ -49,6 +50,7 @@ export class Tracker extends Emitter<TrackerEvents> {
   readonly #limits: WireLimits
   readonly #replica: Replica<Json>
   readonly #writer: Writer<Json>
+  readonly #membership: Membership
   readonly #directory: Directory
   readonly #roster: Roster
   readonly #exchange: Exchange
@@ -81,6 +83,7 @@ export class Tracker extends Emitter<TrackerEvents> {
     this.#identity = new Identity(clock)
     this.#beater = new Beater(options, this.#writer)
     const membership = new Membership(options)
+    this.#membership = membership
     this.#doubts = new Doubts(options)
     this.#directory = new Directory(transport.id, clock, this.#replica, membership, this.#doubts)
     const report: Report = (event, ...payload) => this.#report(event, ...payload)
@@ -266,6 +269,36 @@ export class Tracker extends Emitter<TrackerEvents> {
   /** This node first, then every other that is known: up, or down and not yet purged. */
   nodes(): NodeInfo[] {
     return this.#directory.all()
+  }
+
+  /** What this node knows of its own work, at this moment. For diagnosis: costs the number of known nodes. */
+  diagnostics(): TrackerDiagnostics {
+    const { clock, transport } = this.#options
+    return diagnose({
+      now: clock.now(),
+      closed: this.closed,
+      self: {
+        id: this.id,
+        name: this.name,
+        incarnation: this.#writer.incarnation,
+        version: this.#writer.version,
+        beat: this.#beater.beat,
+        entries: this.#replica.state(this.id)?.entries.size ?? 0,
+      },
+      members: this.#membership.all(),
+      nameOf: (node) => this.#directory.get(node).name,
+      headOf: (node) => this.#replica.head(node),
+      isBehind: (node) => this.#roster.isBehind(node),
+      heardOf: this.#exchange.heardOf,
+      doubtOf: (node) => this.#doubts.of(node),
+      doubts: this.#doubts.counts,
+      awareness: this.#prober.awareness,
+      probesOf: (node) => this.#prober.tally(node),
+      syncs: this.#syncer.tally,
+      rejected: this.#rejected,
+      lateness: this.#ticker.lateness,
+      transport,
+    })
   }
 
   /**

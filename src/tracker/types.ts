@@ -79,7 +79,7 @@ export interface TrackerEvents {
   name_conflict: [older: NodeInfo, newer: NodeInfo]
   /** A peer's frame or message was dropped whole. Counted in `tracker.rejected`. */
   rejected: [from: NodeId, code: RollcallErrorCode, message: string]
-  /** Something is wrong between this node and a peer or a seed; retried. `where` is a node id or an address. */
+  /** Something is wrong between this node and a peer or a seed, or with its state file; retried. `where` is a node id, an address or a path. */
   problem: [where: string, error: RollcallError]
   /** The node cannot go on (identity conflict). It has closed itself. Thrown as uncaught when nobody listens. */
   error: [error: RollcallError]

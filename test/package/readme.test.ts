@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ERROR_CODES } from '../../src/errors.ts'
+import { PROFILES } from '../../src/profiles.ts'
 import { REGISTRY_DEFAULTS } from '../../src/registry/options.ts'
 import { TRACKER_DEFAULTS } from '../../src/tracker/options.ts'
 import { MESH_DEFAULTS, NODE_DEFAULTS } from '../../src/transports/libp2p/options.ts'
@@ -36,7 +37,11 @@ const printed = (value: unknown): string =>
 
 describe('tables', () => {
   test.each([
-    ['Of the network', { ...MESH_DEFAULTS, ...NODE_DEFAULTS }, ['identityFile', 'secret', 'transport']],
+    [
+      'Of the network',
+      { ...MESH_DEFAULTS, ...NODE_DEFAULTS },
+      ['identityFile', 'stateFile', 'secret', 'transport'],
+    ],
     ['Of the tracker', TRACKER_DEFAULTS, ['name', 'zone', 'clock', 'random']],
     ['Of the registry', REGISTRY_DEFAULTS, ['logger']],
   ])('options: %s', (heading, defaults, others) => {
@@ -50,6 +55,16 @@ describe('tables', () => {
       Object.fromEntries(Object.entries(defaults).map(([option, value]) => [option, printed(value)])),
     )
     for (const option of others) expect(rows.map(([first]) => first)).toContain(option)
+  })
+
+  test('profiles', () => {
+    const names = Object.keys(PROFILES) as (keyof typeof PROFILES)[]
+    const options = Object.keys(PROFILES.default) as (keyof typeof PROFILES.default)[]
+    expect(tableUnder('Profiles')).toEqual(
+      options.map((option) => [option, ...names.map((name) => printed(PROFILES[name][option]))]),
+    )
+    const heads = `| option | ${names.map((name) => `\`${name}\``).join(' | ')} |`
+    expect(readme.replaceAll(/ +/g, ' ')).toContain(heads)
   })
 
   test('options: every one that the types declare', async () => {
@@ -89,6 +104,37 @@ describe('tables', () => {
     const stated = [...rows.matchAll(/^\| `(\w+)`/gm)].map(([, option]) => option)
     expect(stated.sort()).toEqual(declared.sort())
   })
+})
+
+/** Where two pieces of data differ in names or kinds of values. Lists are compared by their first items, null fits all. */
+function shapesDiffer(a: unknown, b: unknown, at = ''): string[] {
+  if (a === null || b === null) return []
+  if (typeof a !== 'object' || typeof b !== 'object') return typeof a === typeof b ? [] : [at]
+  if (Array.isArray(a) || Array.isArray(b)) {
+    const [first, second] = [a, b] as [unknown[], unknown[]]
+    return first.length === 0 || second.length === 0 ? [] : shapesDiffer(first[0], second[0], `${at}[0]`)
+  }
+  const names = new Set([...Object.keys(a), ...Object.keys(b)])
+  return [...names].flatMap((name) =>
+    name in a && name in b
+      ? shapesDiffer(Reflect.get(a, name), Reflect.get(b, name), `${at}.${name}`)
+      : [`${at}.${name}`],
+  )
+}
+
+test('the example of diagnostics has the shape that its snippet prints', { timeout: 60_000 }, async () => {
+  const section = readme.split('## Diagnostics')[1]?.split(/^## /m)[0] ?? ''
+  const [, code = ''] = /^```ts\n([^]*?)^```$/m.exec(section) ?? []
+  const [, example = ''] = /^```json\n([^]*?)^```$/m.exec(section) ?? []
+  const folder = await mkdtemp(join('test', 'package', 'readme-'))
+  const file = join(folder, 'diagnostics.ts')
+  try {
+    await writeFile(file, code)
+    const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', file])
+    expect(shapesDiffer(JSON.parse(stdout), JSON.parse(example))).toEqual([])
+  } finally {
+    await rm(folder, { recursive: true })
+  }
 })
 
 describe('snippets', () => {

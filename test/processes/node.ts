@@ -1,5 +1,5 @@
 import { createRegistry } from '../../src/index.ts'
-import type { MeshOptions, Registry, TrackerOptions, Transport } from '../../src/index.ts'
+import type { MeshOptions, Profile, Registry, TrackerOptions, Transport } from '../../src/index.ts'
 import { loadIdentity } from '../../src/transports/libp2p/identity-file.ts'
 import { fromLibp2p, libp2pTransport } from '../../src/transports/libp2p/index.ts'
 import { providePromiseWithResolvers } from '../../src/transports/libp2p/polyfill.ts'
@@ -14,6 +14,7 @@ export interface Setup {
   /** Ids of the only peers it speaks to. */
   readonly allow?: readonly string[]
   readonly identityFile?: string
+  readonly profile?: Profile
   readonly mesh?: Omit<MeshOptions, 'join'>
   readonly tracker?: Omit<TrackerOptions, 'transport' | 'clock' | 'random' | 'name'>
   /** Line 2: on a transport at hand, not the one that the registry makes, so that neighbours can be asked for. */
@@ -28,7 +29,18 @@ export interface Node {
 
 /** @param tap - stands between the registry and its transport, where that is at hand */
 export async function openNode(setup: Setup, tap: (transport: Transport) => Transport): Promise<Node> {
-  const { line, name, listen = ANY_PORT, join = [], allow, identityFile, mesh, tracker, atHand } = setup
+  const {
+    line,
+    name,
+    listen = ANY_PORT,
+    join = [],
+    allow,
+    identityFile,
+    profile,
+    mesh,
+    tracker,
+    atHand,
+  } = setup
   const network = {
     ...mesh,
     listen,
@@ -37,7 +49,7 @@ export async function openNode(setup: Setup, tap: (transport: Transport) => Tran
     ...(identityFile === undefined ? {} : { identityFile }),
   }
   if (line === 2 && atHand !== true) {
-    return { registry: await createRegistry({ name, ...tracker, ...network }), transport: undefined }
+    return { registry: await createRegistry({ name, profile, ...tracker, ...network }), transport: undefined }
   }
   const transport =
     line === 2

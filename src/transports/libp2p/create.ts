@@ -1,6 +1,7 @@
 import type { Transport } from '../../tracker/ports.ts'
 import type { Libp2pNode } from './libp2p-like.ts'
 import {
+  checkStateFile,
   resolveMeshOptions,
   resolveNodeOptions,
   type FromLibp2pOptions,
@@ -19,6 +20,7 @@ import { Libp2pTransport } from './transport.ts'
 export async function libp2pTransport(options: Libp2pTransportOptions = {}): Promise<Transport> {
   const mesh = resolveMeshOptions(options)
   const own = resolveNodeOptions(options)
+  await checkStateFile(mesh, own.identityFile)
   providePromiseWithResolvers()
   // Loaded only now: libp2p needs what the line above provides, and who brings a node need not load it at all.
   const { createDefaultNode } = await import('./default-node.ts')
@@ -37,10 +39,10 @@ export async function libp2pTransport(options: Libp2pTransportOptions = {}): Pro
  * Throws `ROLLCALL_INVALID_OPTION`, `ROLLCALL_INVALID_ADDRESS`, or `ROLLCALL_STACK_MISMATCH` for parts that do not
  * work together.
  */
-export function fromLibp2p(node: Libp2pNode, options: FromLibp2pOptions = {}): Promise<Transport> {
-  return Promise.resolve().then(() => {
-    const mesh = resolveMeshOptions(options)
-    providePromiseWithResolvers()
-    return new Libp2pTransport(checkStack(node, options.pubsub ?? 'pubsub'), mesh, { own: false })
-  })
+export async function fromLibp2p(node: Libp2pNode, options: FromLibp2pOptions = {}): Promise<Transport> {
+  const mesh = resolveMeshOptions(options)
+  const stack = checkStack(node, options.pubsub ?? 'pubsub')
+  await checkStateFile(mesh)
+  providePromiseWithResolvers()
+  return new Libp2pTransport(stack, mesh, { own: false })
 }

@@ -1,4 +1,5 @@
 import type { NodeId } from '../../core/frame.ts'
+import type { DialState } from '../../tracker/ports.ts'
 import { multiaddrOf, resolveHost, type Endpoint, type JoinAddress } from './addresses.ts'
 import { backoffMs } from './backoff.ts'
 import type { DialFailure } from './dial-outcome.ts'
@@ -33,6 +34,7 @@ interface Target {
   failures: number
   nextAt: number
   busy: boolean
+  lastFailure?: string
 }
 
 interface Seed extends Target {
@@ -138,6 +140,19 @@ export class Mesh {
     return this.#placesOf(peer)[0] ?? peer
   }
 
+  /** Whom it dials without success. */
+  dials(): readonly DialState[] {
+    const named = [...this.#seeds.map((seed) => [seed.address.text, seed] as const), ...this.#peers]
+    return named.flatMap(([where, { failures, nextAt, lastFailure }]) =>
+      failures === 0 ? [] : [{ where, failures, nextInMs: nextAt - performance.now(), lastFailure }],
+    )
+  }
+
+  #unwell(target: Target, where: string, failure: DialFailure, message: string): void {
+    target.lastFailure = `${failure}: ${message}`
+    this.#node.unwell(where, failure, message)
+  }
+
   #placesOf(peer: NodeId): readonly string[] {
     return this.#seeds.flatMap(({ peers }) =>
       [...peers].flatMap(([where, id]) => (id === peer ? [where] : [])),
@@ -149,7 +164,7 @@ export class Mesh {
     this.#failed(target)
     if (target.failures < 2) return
     for (const where of 'wanted' in target ? [peer] : this.#placesOf(peer)) {
-      this.#node.unwell(where, 'refused', 'the connection was closed before the peer had joined')
+      this.#unwell(target, where, 'refused', 'the connection was closed before the peer had joined')
     }
   }
 
@@ -238,7 +253,7 @@ export class Mesh {
     const due = [...this.#peers].filter(([, target]) => target.wanted && !target.busy && target.nextAt <= now)
     due.sort(([, a], [, b]) => a.nextAt - b.nextAt)
     for (const [peer, target] of due.slice(0, DIALS_AT_ONCE - this.#dialling)) {
-      void this.#attempt(target, () => this.#tryPeer(peer))
+      void this.#attempt(target, () => this.#tryPeer(peer, target))
     }
     this.#arm()
   }
@@ -258,7 +273,7 @@ export class Mesh {
     this.#arm()
   }
 
-  async #tryPeer(peer: NodeId): Promise<Attempt> {
+  async #tryPeer(peer: NodeId, target: Peer): Promise<Attempt> {
     if (this.#node.isConnected(peer)) return 'settled'
     const known = this.#book.addresses(peer)
     if (known.length === 0) return 'failed'
@@ -267,7 +282,7 @@ export class Mesh {
     const addresses = known.map((address) => `${address}/p2p/${peer}`)
     const result = await this.#node.dial(addresses, this.#options.dialTimeoutMs)
     if (result.ok || this.#node.isConnected(peer)) return 'settled'
-    this.#node.unwell(peer, result.failure, result.message)
+    this.#unwell(target, peer, result.failure, result.message)
     this.#node.missed(peer)
     return 'failed'
   }
@@ -278,7 +293,7 @@ export class Mesh {
     try {
       endpoints = (await resolveHost(host)).map((address) => ({ host: address, port }))
     } catch (error) {
-      this.#node.unwell(text, 'unreachable', error instanceof Error ? error.message : String(error))
+      this.#unwell(seed, text, 'unreachable', error instanceof Error ? error.message : String(error))
       return 'failed'
     }
     if (!every) return (await this.#trySeedAt(seed, endpoints, text)) ? 'settled' : 'failed'
@@ -292,7 +307,7 @@ export class Mesh {
   /** @param endpoints - where one and the same node is looked for */
   async #trySeedAt(seed: Seed, endpoints: readonly Endpoint[], where: string): Promise<boolean> {
     if (endpoints.some((endpoint) => this.#node.isSelf(endpoint))) {
-      this.#node.unwell(where, 'self', 'the address is this node itself')
+      this.#unwell(seed, where, 'self', 'the address is this node itself')
       return false
     }
     const known = endpoints.flatMap((endpoint) => this.#book.at(endpoint))
@@ -315,7 +330,7 @@ export class Mesh {
       seed.failures = 0
       return false
     }
-    this.#node.unwell(where, result.failure, result.message)
+    this.#unwell(seed, where, result.failure, result.message)
     return false
   }
 }

@@ -1,5 +1,7 @@
+import { resolve } from 'node:path'
 import { RollcallError } from '../../errors.ts'
 import { parseAddress, parseJoin, type JoinAddress } from './addresses.ts'
+import { isOccupied } from './state-file.ts'
 
 /** What a node of either making takes. */
 export interface MeshOptions {
@@ -13,6 +15,12 @@ export interface MeshOptions {
   readonly join?: string | readonly string[]
   /** Addresses to tell others, in place of the listening ones: behind NAT or in a container. */
   readonly advertise?: string | readonly string[]
+  /**
+   * A file in which the addresses of other nodes are kept, so that a node that restarts finds its cluster though no
+   * seed lives. Written at most every 10 s, and when the node stops, if it would say anything new. No secret is in it.
+   * None: nothing is kept. A file that cannot be used is set aside and reported.
+   */
+  readonly stateFile?: string
   /** How long a dial may take, ms. Lower gives up on a slow network, higher holds a slot for a dead one. */
   readonly dialTimeoutMs?: number
   /** Longest wait between two dials of what does not answer, ms. Lower finds it sooner, at one dial each. */
@@ -69,7 +77,7 @@ export const MESH_DEFAULTS = {
   maxGossipBytes: 256 * 1024 + 4_096,
   maxMessageBytes: 2 * 1024 * 1024,
   channelStallMs: 30_000,
-} as const satisfies Required<MeshOptions>
+} as const satisfies Required<Omit<MeshOptions, 'stateFile'>>
 
 export const NODE_DEFAULTS = {
   listen: '127.0.0.1:0',
@@ -81,6 +89,7 @@ export interface ResolvedMesh {
   readonly cluster: string
   readonly join: readonly JoinAddress[]
   readonly advertise: readonly string[]
+  readonly stateFile: string | undefined
   readonly dialTimeoutMs: number
   readonly maxBackoffMs: number
   readonly memberGraceMs: number
@@ -121,6 +130,15 @@ function list(option: string, value: string | readonly string[]): readonly strin
   return strings as readonly string[]
 }
 
+/** Absolute, so that it stays the same when the process changes its folder. */
+function path(option: string, value: string | undefined): string | undefined {
+  if (value === undefined) return undefined
+  const holds = typeof value === 'string' && value !== '' && !value.includes('\0')
+  check(holds, option, value, 'must be a path')
+  check(!/[/\\]$/.test(value), option, value, 'must be the path of a file, not of a folder')
+  return resolve(value)
+}
+
 /** Longest timer that Node keeps; a longer one fires at once. */
 const LONGEST_MS = 2 ** 31 - 1
 
@@ -141,6 +159,7 @@ export function resolveMeshOptions(options: MeshOptions): ResolvedMesh {
     cluster,
     join: list('join', given.join).map(parseJoin),
     advertise: list('advertise', given.advertise).map(parseAddress),
+    stateFile: path('stateFile', options.stateFile),
     dialTimeoutMs: ms('dialTimeoutMs', 100),
     maxBackoffMs: ms('maxBackoffMs', 100),
     memberGraceMs: ms('memberGraceMs', 100),
@@ -178,6 +197,17 @@ export function resolveNodeOptions(options: Libp2pTransportOptions): ResolvedNod
     allow: options.allow === undefined ? undefined : new Set(peers),
     expectedNodes: integer('expectedNodes', expectedNodes, 1, 10_000),
   }
+}
+
+/**
+ * Checks what stands in the place of the state file, which is replaced when it is written. Rejects with
+ * `ROLLCALL_INVALID_OPTION`.
+ */
+export async function checkStateFile({ stateFile }: ResolvedMesh, identityFile?: string): Promise<void> {
+  if (stateFile === undefined) return
+  const isIdentity = identityFile !== undefined && resolve(identityFile) === stateFile
+  check(!isIdentity, 'stateFile', stateFile, 'must not be identityFile')
+  check(!(await isOccupied(stateFile)), 'stateFile', stateFile, 'must be the path of a file: it is none')
 }
 
 /** The options that are set, so that `{ cluster: undefined }` means the default as leaving it out does. */

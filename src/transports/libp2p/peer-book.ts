@@ -60,6 +60,11 @@ export class PeerBook {
     return this.#places.get(peer)?.learned !== undefined
   }
 
+  /** Peers that the cluster speaks of. */
+  learned(): NodeId[] {
+    return [...this.#places].flatMap(([peer, { learned }]) => (learned === undefined ? [] : [peer]))
+  }
+
   /** Where to dial the peer, what worked before first. Multiaddrs without identity. */
   addresses(peer: NodeId): readonly string[] {
     const place = this.#places.get(peer)

@@ -1,9 +1,10 @@
 import type { NodeId } from '../../core/frame.ts'
 import { RollcallError } from '../../errors.ts'
-import type { Channel, ChannelPurpose, Transport, TransportEvents } from '../../tracker/ports.ts'
+import type { Channel, ChannelPurpose, DialState, Transport, TransportEvents } from '../../tracker/ports.ts'
 import { Adapter } from './adapter.ts'
-import { advertisable } from './addresses.ts'
+import { advertisable, type Endpoint } from './addresses.ts'
 import type { ByteStream } from './byte-stream.ts'
+import type { DialFailure } from './dial-outcome.ts'
 import type { Verdict } from './evidence.ts'
 import { Channels } from './channels.ts'
 import { Gossip } from './gossip.ts'
@@ -13,6 +14,7 @@ import { Mesh } from './mesh.ts'
 import { Neighbours } from './neighbours.ts'
 import type { ResolvedMesh } from './options.ts'
 import { PeerBook } from './peer-book.ts'
+import { Recall } from './recall.ts'
 import { Reports, type Door } from './reports.ts'
 import type { CheckedStack } from './stack-check.ts'
 import { stopNode, within } from './stop-node.ts'
@@ -62,6 +64,7 @@ export class Libp2pTransport implements Transport {
   readonly #gossip: Gossip
   readonly #neighbours: Neighbours
   readonly #mesh: Mesh
+  readonly #recall: Recall | undefined
   readonly #watchdog: Watchdog
   readonly #reports: Reports
   /** Said to be dead, once per loss. */
@@ -124,6 +127,7 @@ export class Libp2pTransport implements Transport {
       this.#book,
       options,
     )
+    this.#recall = this.#makeRecall(options)
     this.#watchdog = new Watchdog({
       periodMs: options.watchdogMs,
       floods: stack.pubsub.opts?.floodPublish === true,
@@ -134,6 +138,24 @@ export class Libp2pTransport implements Transport {
         if (making.own) this.#links.closeSpares(this.neighbours())
       },
     })
+  }
+
+  #makeRecall(options: ResolvedMesh): Recall | undefined {
+    const { stateFile } = options
+    if (stateFile === undefined) return undefined
+    const ports = {
+      id: this.id,
+      dial: (addresses: readonly string[], timeoutMs: number) => this.#links.dial(addresses, timeoutMs),
+      isConnected: (peer: NodeId) => this.#neighbours.isConnected(peer),
+      neighbours: () => this.neighbours(),
+      isSelf: (endpoint: Endpoint) => this.#links.isSelf(endpoint),
+      unwell: (peer: NodeId, failure: DialFailure, message: string) =>
+        this.#reports.unwell(peer, failure, message),
+      badFile: (cause: string, message: string) =>
+        this.#reports.report(stateFile, cause, 'ROLLCALL_STATE_FILE', message),
+      goodFile: () => this.#reports.clear(stateFile),
+    }
+    return new Recall(stateFile, ports, this.#book, options)
   }
 
   start(events: TransportEvents): Promise<void> {
@@ -167,6 +189,7 @@ export class Libp2pTransport implements Transport {
     this.#gossip.start()
     this.#mesh.start()
     this.#watchdog.start()
+    void this.#recall?.start()
     for (const connection of node.getConnections()) {
       const peer = connection.remotePeer.toString()
       this.#book.meet(connection)
@@ -209,9 +232,11 @@ export class Libp2pTransport implements Transport {
     this.#dead.delete(peer)
     this.#book.learn(peer, addresses)
     this.#mesh.learn(peer)
+    this.#recall?.learned()
   }
 
   forget(peer: NodeId): void {
+    this.#recall?.retire(peer)
     this.#mesh.forget(peer)
     this.#watchdog.forget(peer)
     this.#book.forget(peer)
@@ -227,6 +252,10 @@ export class Libp2pTransport implements Transport {
     return this.#neighbours.isConnected(peer) ? 'unknown' : this.#links.examine(peer)
   }
 
+  dials(): readonly DialState[] {
+    return [...this.#mesh.dials(), ...(this.#recall?.dials() ?? [])]
+  }
+
   hangUp(peer: NodeId, why: string): void {
     this.#links.hangUp(peer, why)
   }
@@ -240,7 +269,9 @@ export class Libp2pTransport implements Transport {
     this.#events = undefined
     // What a start in progress would still set up could not be taken down.
     await this.#starting?.catch(() => undefined)
+    const kept = this.#recall?.stop()
     await this.#end()
+    await kept
   }
 
   async #end(): Promise<void> {
@@ -301,6 +332,7 @@ export class Libp2pTransport implements Transport {
     const peer = (detail as PeerIdLike).toString()
     const wasNeighbour = this.#neighbours.closed(peer)
     this.#mesh.lost(peer, wasNeighbour)
+    this.#recall?.lost(peer)
     if (wasNeighbour) void this.#lookAfter(peer)
     else this.#forgetStranger(peer)
   }
@@ -328,6 +360,7 @@ export class Libp2pTransport implements Transport {
   #joined(peer: NodeId): void {
     this.#dead.delete(peer)
     this.#mesh.joined(peer, this.neighbours().length === 1)
+    this.#recall?.joined()
     this.#events?.connected(peer)
   }
 

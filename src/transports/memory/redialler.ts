@@ -1,5 +1,5 @@
 import type { NodeId } from '../../core/frame.ts'
-import type { Clock, Random, Timer } from '../../tracker/ports.ts'
+import type { Clock, DialState, Random, Timer } from '../../tracker/ports.ts'
 import type { DialOutcome } from './network.ts'
 
 /** Someone to be connected with: a node by its id, or a seed, whoever answers there. */
@@ -25,6 +25,9 @@ interface Pursuit {
   failures: number
   /** The pause, or the dial. */
   pending: Timer | undefined
+  /** When the next dial begins; Infinity while none is planned. */
+  nextAt: number
+  outcome?: 'refused' | 'unknown'
 }
 
 /** Dials its targets until they are connected, with growing pauses, for ever. */
@@ -56,7 +59,12 @@ export class Redialler {
 
   /** Wants a target, or wants it at other addresses. */
   want(key: string, target: Target): void {
-    const pursuit = this.#pursuits.get(key) ?? { target, failures: 0, pending: undefined }
+    const pursuit = this.#pursuits.get(key) ?? {
+      target,
+      failures: 0,
+      pending: undefined,
+      nextAt: Infinity,
+    }
     pursuit.target = target
     pursuit.failures = 0
     this.#pursuits.set(key, pursuit)
@@ -78,6 +86,15 @@ export class Redialler {
     }
   }
 
+  /** Whom it dials without success. */
+  dials(): readonly DialState[] {
+    return [...this.#pursuits].flatMap(([where, { failures, nextAt, outcome }]) =>
+      failures === 0
+        ? []
+        : [{ where, failures, nextInMs: nextAt - this.#options.clock.now(), lastFailure: outcome }],
+    )
+  }
+
   stop(): void {
     for (const key of [...this.#pursuits.keys()]) this.drop(key)
   }
@@ -85,8 +102,12 @@ export class Redialler {
   #pursue(pursuit: Pursuit): void {
     pursuit.pending?.cancel()
     pursuit.pending = undefined
-    if (this.#options.isConnected(pursuit.target)) return
+    pursuit.nextAt = Infinity
     const { target } = pursuit
+    if (this.#options.isConnected(target)) {
+      pursuit.failures = 0
+      return
+    }
     pursuit.pending = this.#options.dial(target, (outcome) => {
       pursuit.pending = undefined
       this.#settle(pursuit, target, outcome)
@@ -94,12 +115,17 @@ export class Redialler {
   }
 
   #settle(pursuit: Pursuit, target: Target, outcome: DialOutcome): void {
-    if (outcome === 'connected') return
+    if (outcome === 'connected') {
+      pursuit.failures = 0
+      return
+    }
     const pauseMs = this.#pauseMs(pursuit.failures)
     // Before the report: its receiver may drop the target.
     pursuit.pending = this.#options.clock.setTimer(() => this.#pursue(pursuit), pauseMs)
+    pursuit.nextAt = this.#options.clock.now() + pauseMs
     if (outcome === 'met') return
     pursuit.failures += 1
+    pursuit.outcome = outcome
     this.#options.failed(target, outcome, pursuit.failures === 1)
   }
 

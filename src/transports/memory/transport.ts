@@ -4,6 +4,7 @@ import type {
   Channel,
   ChannelPurpose,
   Clock,
+  DialState,
   Random,
   Timer,
   Transport,
@@ -141,6 +142,10 @@ export class MemoryTransport implements Transport {
     if (this.#state !== 'running' || target === undefined) return 'unknown'
     const outcome = await new Promise<DialOutcome>((resolve) => this.#dialler.dial(target, resolve))
     return outcome === 'refused' || outcome === 'unknown' ? outcome : 'alive'
+  }
+
+  dials(): readonly DialState[] {
+    return this.#redialler.dials()
   }
 
   hangUp(peer: NodeId): void {
