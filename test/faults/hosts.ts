@@ -8,14 +8,14 @@ import type { JsonObject } from '../../src/index.ts'
 import { bundle } from '../processes/bundle.ts'
 import type { ChildCommands } from '../processes/child.ts'
 import { lineOf } from '../processes/cluster.ts'
-import { Fleet, until, type Child, type Launch } from '../processes/fleet.ts'
+import { Fleet, until, type Child } from '../processes/fleet.ts'
 import type { Setup } from '../processes/node.ts'
 import type { Happening } from '../processes/served.ts'
 import { clockLibrary, favour, Lab, type Call, type Weather } from './lab.ts'
 
 export const PERIOD_MS = 200
 export const DOWN_MS = 2_000
-const PURGE_MS = 6_000
+export const PURGE_MS = 7_000
 export const PROBE_MS = 300
 /** Longest wait between two dials, and longest dial. */
 export const DIAL_MS = 1_000
@@ -99,15 +99,27 @@ export type Five = readonly [Host, Host, Host, Host, Host]
 
 let script: Promise<URL> | undefined
 
+interface HostsOptions {
+  readonly size?: number
+  /** Whether wall clocks can be set. */
+  readonly clocks?: boolean
+  /** In place of the periods of these tests. */
+  readonly tracker?: Setup['tracker']
+}
+
 /**
  * Gives a network of hosts to the tests of a `describe`, which run one after the other. A cluster that a test left as it
  * was serves the next one; every fault ends with the test, and all of it with the last.
  *
  * @param lines - of libp2p, by turns
- * @param clocks - whether wall clocks can be set
  */
-export function useHosts(lines: readonly (2 | 3)[], { size = 5, clocks = false } = {}) {
+export function useHosts(
+  lines: readonly (2 | 3)[],
+  { size = 5, clocks = false, tracker }: HostsOptions = {},
+) {
   const hosts = Array.from({ length: size }, (_, index) => new Host(index + 1))
+  /** Of wall clocks that were set. */
+  const offsets = new Map<Host, number>()
   const starved = new Map<Host, { over: boolean }>()
   let folder = ''
   let lab: Lab
@@ -133,7 +145,7 @@ export function useHosts(lines: readonly (2 | 3)[], { size = 5, clocks = false }
     for (const each of starved.values()) each.over = true
     starved.clear()
     for (const host of hosts) if (host.runs) host.child.signal('SIGCONT')
-    await Promise.all([lab.heal(), lab.calm()])
+    await Promise.all([lab.heal(), lab.calm(), ...[...offsets.keys()].map((host) => jumpClock(host, 0))])
     reusable = task.result?.state === 'pass' && hosts.every(({ runs }) => runs)
   })
 
@@ -144,11 +156,11 @@ export function useHosts(lines: readonly (2 | 3)[], { size = 5, clocks = false }
     if (host.runs) await host.child.kill()
   }
 
-  /** Has a process load its code on a host; a registry is opened in it by `start`. */
-  async function prepare(host: Host): Promise<void> {
+  /** Has a process load its code on a host, so that a `start` with it takes little time. */
+  async function prepare(host: Host): Promise<Child<ChildCommands>> {
     const env: Record<string, string> = {}
     if (clocks) {
-      await jumpClock(host, 0)
+      await jumpClock(host, offsets.get(host) ?? 0)
       Object.assign(env, {
         LD_PRELOAD: clockLibrary() ?? '',
         FAKETIME_TIMESTAMP_FILE: place(`clock-${host.name}`),
@@ -156,38 +168,45 @@ export function useHosts(lines: readonly (2 | 3)[], { size = 5, clocks = false }
         DONT_FAKE_MONOTONIC: '1',
       })
     }
-    host.put(fleet.spawn({ through: lab.on(host.number), env } satisfies Launch))
-    favour(host.child.pid)
+    const child = fleet.spawn({ through: lab.on(host.number), env })
+    favour(child.pid)
+    return child
   }
 
-  /** Opens a registry on a host, where a process runs already or in a new one. It joins the first two hosts. */
-  async function start(host: Host, setup: Partial<Setup> = {}): Promise<void> {
-    if (!host.runs) await prepare(host)
+  /** Opens a registry on a host, in place of what runs there, as the node it was before. It joins the first two hosts. */
+  async function start(
+    host: Host,
+    setup: Partial<Setup> = {},
+    prepared?: Child<ChildCommands>,
+  ): Promise<void> {
+    const child = prepared ?? (await prepare(host))
+    await end(host)
+    host.put(child)
     const seeds = hosts.slice(0, 2).filter((seed) => seed !== host)
-    const { id, incarnation } = await host.child.ask('open', {
+    const { id, incarnation } = await child.ask('open', {
       line: lineOf(lines, host.number - 1),
       name: host.name,
       listen: host.address,
       join: seeds.map(({ address }) => address),
+      identityFile: place(`key-${host.name}`),
       atHand: true,
       ...setup,
-      tracker: { ...SHORT.tracker, ...setup.tracker },
+      tracker: { ...SHORT.tracker, ...tracker, ...setup.tracker },
       mesh: { ...SHORT.mesh, ...setup.mesh },
     })
     host.id = id
     host.incarnation = incarnation
-    host.instance = await host.child.ask('register', { name: host.name, version: '1.0.0' })
+    host.instance = await child.ask('register', { name: host.name, version: '1.0.0' })
   }
 
   /** The cluster of all hosts: connected, in agreement, and without a past that anyone has heard of. */
   async function cluster(setup?: Partial<Setup>): Promise<Five> {
     if (!(reusable && setup === undefined && (await settles()))) {
       await Promise.all(hosts.map(end))
-      await Promise.all(hosts.map(prepare))
+      const prepared = await Promise.all(hosts.map(prepare))
       // The first is there to be joined; otherwise all would wait for their second attempt.
-      const [first, ...others] = hosts
-      if (first !== undefined) await start(first, setup)
-      await Promise.all(others.map((host) => start(host, setup)))
+      await start(hosts[0]!, setup, prepared[0])
+      await Promise.all(hosts.slice(1).map((host, index) => start(host, setup, prepared[index + 1])))
       await settle()
     }
     // Set up for one test, it is of no use to the next.
@@ -209,6 +228,7 @@ export function useHosts(lines: readonly (2 | 3)[], { size = 5, clocks = false }
 
   /** Writes the wall clock of a host: this much from the true one. */
   async function jumpClock(host: Host, byMs: number): Promise<void> {
+    offsets.set(host, byMs)
     const file = place(`clock-${host.name}`)
     // A clock is read at any time, so it must be whole at any time.
     await writeFile(`${file}.next`, `${byMs < 0 ? '' : '+'}${byMs / 1_000}s\n`)
@@ -259,11 +279,21 @@ export function useHosts(lines: readonly (2 | 3)[], { size = 5, clocks = false }
           child.signal('SIGCONT')
           await setTimeout(share * TURN_MS)
         }
+        child.signal('SIGCONT')
       })()
+    },
+
+    /** It has what it needs again. */
+    relieve: (host: Host): void => {
+      const state = starved.get(host)
+      if (state !== undefined) state.over = true
     },
 
     /** As kill -9. Returns when. */
     kill: (host: Host): Promise<number> => host.child.kill(),
+
+    /** How many frames came to the switch, and how many of them it lost. */
+    counts: () => lab.counts(),
   }
 }
 
@@ -291,6 +321,20 @@ export async function expectWritten(
         deadlineMs,
       },
     )
+  }
+}
+
+/** Waits until these nodes, and no others, are found by the observers as providers of a service. */
+export async function expectOffered(
+  observers: readonly Host[],
+  service: string,
+  by: readonly Host[],
+): Promise<void> {
+  const expected = by.map(({ id }) => id).sort()
+  for (const { child, name } of observers) {
+    await until(async () => isDeepStrictEqual((await child.ask('offers', service)).sort(), expected), {
+      what: `${name} finds ${service} at ${by.map((host) => host.name).join(', ')}`,
+    })
   }
 }
 

@@ -126,6 +126,10 @@ export class Lab {
     return calls.map(([seconds, from, to, port]) => ({ at: 1_000 * seconds, from, to, port }))
   }
 
+  async counts(): Promise<{ readonly received: number; readonly lost: number }> {
+    return (await this.#order({ do: 'counts' })) as { received: number; lost: number }
+  }
+
   /** Breaks every TCP connection of a host with an address, as a reset from the network does. Returns how many. */
   async breakConnections(host: number, address: string): Promise<number> {
     const [command, ...words] = [...this.on(host), 'ss', '-K', '-H', '-t', '-n', 'dst', address]
