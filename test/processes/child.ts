@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { RegistrationHandle, Registry, ServiceSpec, Transport } from '../../src/index.ts'
+import type { RegistrationHandle, Registry, ServicePatch, ServiceSpec, Transport } from '../../src/index.ts'
 import { openNode, type Setup } from './node.ts'
 import { monotonicNow, serve, standAlone, tell } from './served.ts'
 
@@ -26,6 +26,12 @@ function report({ tracker, ...rest }: { tracker: Registry['tracker']; registry: 
   services.on('service_down', ({ instance: { node, name, id }, reason }) => {
     tell('service_down', { node, name, reason, text: id })
   })
+  services.on('service_changed', ({ instance: { node, name, id, metadata } }) => {
+    tell('service_changed', { node, name, text: `${id} ${JSON.stringify(metadata)}` })
+  })
+  tracker.on('node_purged', ({ id, name, incarnation }) =>
+    tell('node_purged', { node: id, name, incarnation }),
+  )
   tracker.on('node_up', ({ id, name, incarnation }) => tell('node_up', { node: id, name, incarnation }))
   tracker.on('node_down', ({ id, name, incarnation }, reason) => {
     tell('node_down', { node: id, name, incarnation, reason })
@@ -57,6 +63,10 @@ const commands = {
     return registration.instance.id
   },
 
+  update(id: string, patch: ServicePatch): void {
+    registrations.get(id)?.update(patch)
+  },
+
   unregister(id: string): void {
     registrations.get(id)?.unregister()
   },
@@ -72,6 +82,25 @@ const commands = {
   nodes: () => opened().nodes(),
 
   neighbours: () => transport?.neighbours(),
+
+  /** All that it shows its readers, one line per fact. */
+  view: (): string[] => [
+    ...opened()
+      .nodes()
+      .filter(({ status }) => status === 'up')
+      .map(({ id, name, incarnation }) => `node ${id} ${name} in its life ${incarnation}`),
+    ...opened()
+      .services()
+      .map(
+        ({ id, name, version, node, state, metadata }) =>
+          `service ${id} ${name} ${version} of ${node} ${state} ${JSON.stringify(metadata)}`,
+      ),
+  ],
+
+  /** Ms of CPU that the process has used. */
+  cpuMs: (): number => (process.cpuUsage().user + process.cpuUsage().system) / 1_000,
+
+  wallNow: (): number => Date.now(),
 
   closed: () => opened().closed,
 

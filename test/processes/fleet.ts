@@ -14,6 +14,14 @@ export interface End {
   readonly at: number
 }
 
+/** What is special about how a child is started. */
+export interface Launch {
+  /** A command that runs Node as the last thing it does, such as `ip netns exec NAME`. */
+  readonly through?: readonly string[]
+  /** Set besides what this process has. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
 interface Settle {
   readonly resolve: (value: never) => void
   readonly reject: (error: Error) => void
@@ -33,10 +41,12 @@ export class Child<C extends Commands> {
   readonly #asked = new Map<number, Settle>()
   #next = 1
 
-  constructor(script: URL, flags: readonly string[]) {
+  constructor(script: URL, flags: readonly string[], { through = [], env = {} }: Launch = {}) {
     const loader = script.pathname.endsWith('.ts') ? ['--import', 'tsx'] : []
-    const child = spawn(process.execPath, [...flags, ...loader, script.pathname], {
+    const line = [...through, process.execPath, ...flags, ...loader, script.pathname]
+    const child = spawn(line[0]!, line.slice(1), {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      env: { ...process.env, ...env },
     })
     this.#process = child
     this.pid = child.pid ?? 0
@@ -143,12 +153,13 @@ export class Fleet<C extends Commands> {
     for (let i = 0; i < count; i++) this.#spares.push(this.#spawn())
   }
 
-  spawn(): Child<C> {
-    return this.#spares.shift() ?? this.#spawn()
+  /** @param launch - given, a child of its own is started: what was prepared runs in the ordinary way */
+  spawn(launch?: Launch): Child<C> {
+    return launch === undefined ? (this.#spares.shift() ?? this.#spawn()) : this.#spawn(launch)
   }
 
-  #spawn(): Child<C> {
-    const child = new Child<C>(this.#script, this.#flags)
+  #spawn(launch?: Launch): Child<C> {
+    const child = new Child<C>(this.#script, this.#flags, launch)
     this.#children.add(child)
     void child.ended.then(() => this.#children.delete(child))
     return child

@@ -2,6 +2,7 @@ import { createRegistry } from '../../src/index.ts'
 import type { MeshOptions, Profile, Registry, TrackerOptions, Transport } from '../../src/index.ts'
 import { loadIdentity } from '../../src/transports/libp2p/identity-file.ts'
 import { fromLibp2p, libp2pTransport } from '../../src/transports/libp2p/index.ts'
+import { swarmKey } from '../../src/transports/libp2p/swarm-key.ts'
 import { providePromiseWithResolvers } from '../../src/transports/libp2p/polyfill.ts'
 
 /** A node, of either line of libp2p, described in plain data. */
@@ -15,6 +16,8 @@ export interface Setup {
   readonly allow?: readonly string[]
   readonly identityFile?: string
   readonly profile?: Profile
+  /** The pre-shared key of the cluster. */
+  readonly secret?: string
   readonly mesh?: Omit<MeshOptions, 'join'>
   readonly tracker?: Omit<TrackerOptions, 'transport' | 'clock' | 'random' | 'name'>
   /** Line 2: on a transport at hand, not the one that the registry makes, so that neighbours can be asked for. */
@@ -37,6 +40,7 @@ export async function openNode(setup: Setup, tap: (transport: Transport) => Tran
     allow,
     identityFile,
     profile,
+    secret,
     mesh,
     tracker,
     atHand,
@@ -47,6 +51,7 @@ export async function openNode(setup: Setup, tap: (transport: Transport) => Tran
     join,
     ...(allow === undefined ? {} : { allow }),
     ...(identityFile === undefined ? {} : { identityFile }),
+    ...(secret === undefined ? {} : { secret }),
   }
   if (line === 2 && atHand !== true) {
     return { registry: await createRegistry({ name, profile, ...tracker, ...network }), transport: undefined }
@@ -54,23 +59,30 @@ export async function openNode(setup: Setup, tap: (transport: Transport) => Tran
   const transport =
     line === 2
       ? await libp2pTransport(network)
-      : await fromLibp2p(await nodeOfLine3(listen, allow, identityFile), { ...mesh, join })
+      : await fromLibp2p(await nodeOfLine3(network), { ...mesh, join })
   return { registry: await createRegistry({ name, ...tracker, transport: tap(transport) }), transport }
 }
 
 const ANY_PORT = '/ip4/127.0.0.1/tcp/0'
 
 /** A node as a user of line 3 builds it, with the settings of our own. */
-async function nodeOfLine3(listen: string, allow: readonly string[] | undefined, identityFile?: string) {
+async function nodeOfLine3({
+  listen = ANY_PORT,
+  allow,
+  identityFile,
+  secret,
+}: Pick<Setup, 'listen' | 'allow' | 'identityFile' | 'secret'>) {
   providePromiseWithResolvers()
-  const [{ createLibp2p }, { tcp }, { noise }, { yamux }, { identify }, { gossipsub }] = await Promise.all([
-    import('libp2p3'),
-    import('tcp3'),
-    import('noise3'),
-    import('yamux3'),
-    import('identify3'),
-    import('gossipsub3'),
-  ])
+  const [{ createLibp2p }, { tcp }, { noise }, { yamux }, { identify }, { gossipsub }, { preSharedKey }] =
+    await Promise.all([
+      import('libp2p3'),
+      import('tcp3'),
+      import('noise3'),
+      import('yamux3'),
+      import('identify3'),
+      import('gossipsub3'),
+      import('pnet3'),
+    ])
   const isStranger = (peer: { toString(): string }): boolean =>
     allow !== undefined && !allow.includes(peer.toString())
   const privateKey = identityFile === undefined ? undefined : await keyOfLine3(identityFile)
@@ -81,6 +93,7 @@ async function nodeOfLine3(listen: string, allow: readonly string[] | undefined,
     transports: [tcp()],
     connectionEncrypters: [noise()],
     streamMuxers: [yamux()],
+    ...(secret === undefined ? {} : { connectionProtector: preSharedKey({ psk: swarmKey(secret) }) }),
     connectionGater: {
       denyDialMultiaddr: () => false,
       denyInboundEncryptedConnection: isStranger,
@@ -93,7 +106,7 @@ async function nodeOfLine3(listen: string, allow: readonly string[] | undefined,
       inboundUpgradeTimeout: 5_000,
       reconnectRetries: 0,
     },
-    connectionMonitor: { pingInterval: 3_000, pingTimeout: { minTimeout: 3_000, maxTimeout: 6_000 } },
+    connectionMonitor: { enabled: false },
     services: {
       identify: identify(),
       pubsub: gossipsub({

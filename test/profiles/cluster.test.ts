@@ -49,8 +49,8 @@ describe.each(NAMES)('%s', (profile) => {
     },
   )
 
-  // What the default does to a sound network is tried at length elsewhere.
-  test.skipIf(profile === 'default').each(SEEDS)(
+  // What the default does to a sound network is tried at length elsewhere, so one seed will do.
+  test.each(profile === 'default' ? SEEDS.slice(0, 1) : SEEDS)(
     'nobody is down for no reason within 500 down periods; seed %i',
     async (seed) => {
       await simulate({ ...NETWORKS[profile], seed }, async (net) => {

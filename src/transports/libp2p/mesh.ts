@@ -16,7 +16,7 @@ export interface MeshNode {
   /** Tries the addresses in order until one answers. Never rejects. */
   dial(addresses: readonly string[], timeoutMs: number): Promise<DialResult>
   isConnected(peer: NodeId): boolean
-  /** Reported once until the reason changes or `well` is called. */
+  /** Each reason is reported once until `well` is called. */
   unwell(where: string, failure: DialFailure, message: string): void
   /** A learned peer could not be dialled: it may be dead. */
   missed(peer: NodeId): void

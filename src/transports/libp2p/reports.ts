@@ -19,7 +19,8 @@ const FAILURES = {
 
 /** Says each thing that is wrong once: what is tried for ever would otherwise be reported for ever. */
 export class Reports {
-  readonly #said = new Map<string, string>()
+  /** By place: all that was said of it since it was last well, for a seed may fail in two ways by turns. */
+  readonly #said = new Map<string, Set<string>>()
   readonly #say: (where: string, error: RollcallError) => void
 
   constructor(say: (where: string, error: RollcallError) => void) {
@@ -29,9 +30,10 @@ export class Reports {
   /** @param cause - what is wrong in one word; the message may vary without being news */
   report(where: string, cause: string, code: RollcallErrorCode, message: string): void {
     const news = `${code} ${cause}`
-    if (this.#said.get(where) === news) return
+    const said = this.#said.get(where) ?? new Set()
+    if (said.has(news)) return
     this.#said.delete(where)
-    this.#said.set(where, news)
+    this.#said.set(where, said.add(news))
     const [oldest] = this.#said.keys()
     if (this.#said.size > MOST_PLACES && oldest !== undefined) this.#said.delete(oldest)
     this.#say(where, new RollcallError(code, message))

@@ -1,0 +1,197 @@
+import { expect, test } from 'vitest'
+import { pass } from '../processes/cluster.ts'
+import { monotonicNow } from '../processes/served.ts'
+import {
+  areLinked,
+  DIAL_MS,
+  DOWN_MS,
+  expectNobodyDown,
+  expectSame,
+  expectWritten,
+  HANG_UP_AFTER,
+  HEALED_MS,
+  meshed,
+  parted,
+  PERIOD_MS,
+  PROBE_MS,
+  SLACK_MS,
+  useHosts,
+  write,
+  type Host,
+} from './hosts.ts'
+import { describeFaults, EACH_LINE, MIXED } from './suite.ts'
+
+/** A neighbour may have been heard just now; then come the probes, each of which waits for its answer. */
+const PARTED_MS = PROBE_MS + HANG_UP_AFTER * PROBE_MS + SLACK_MS
+/** What is written passes through at most two gossip hops, and a sync where a beat was lost. */
+const RELAYED_MS = 5 * PERIOD_MS + SLACK_MS
+
+const kinds = (observer: Host, of: Host): string[] => observer.told(of).map(({ kind }) => kind)
+
+describeFaults('partitions', [...EACH_LINE, ...MIXED], (lines) => {
+  const { cluster, start, partition, oneWay, heal, calls, kill } = useHosts(lines)
+
+  test('C16 C27 C28 C32: one is cut off for longer than the purge, and all is as it should be after the heal', async () => {
+    const [a, ...others] = await cluster()
+    const all = [a, ...others]
+    await partition([a], others)
+    await parted([a], others, PARTED_MS)
+    await expectSame([a], [a], DOWN_MS + PERIOD_MS + SLACK_MS)
+    await expectSame(others)
+    await a.child.seen('isolated')
+    for (const host of all) await write(host, { written: 'meanwhile' })
+    for (const other of others) await a.hears('node_purged', other)
+    for (const other of others) await other.hears('node_purged', a)
+
+    // Long after it knows nobody any more it tries to reach everybody.
+    await calls()
+    await pass(3 * DIAL_MS)
+    const tried = (await calls()).filter(({ from }) => from === a.number).map(({ to }) => to)
+    expect(new Set(tried)).toEqual(new Set(others.map(({ ip }) => ip)))
+
+    await heal()
+    await expectSame(all, all, HEALED_MS)
+    for (const host of all) await expectWritten(all, host, { written: 'meanwhile' }, SLACK_MS)
+    await meshed(all, HEALED_MS)
+    const gone = ['service_down', 'node_down', 'node_purged', 'node_up', 'service_up']
+    for (const other of others) {
+      expect(kinds(a, other)).toEqual(gone)
+      expect(kinds(other, a)).toEqual(gone)
+      for (const third of others) {
+        if (third !== other) expect(kinds(other, third)).toEqual(['service_changed'])
+      }
+      expect(other.child.find('isolated')).toBeUndefined()
+    }
+    expect(a.child.happenings.filter(({ kind }) => kind === 'isolated')).toHaveLength(1)
+  })
+
+  if (lines.length > 1) return
+
+  test('C10: more is written than anyone remembers while everyone else is away: it arrives by snapshot', async () => {
+    const [a, ...others] = await cluster()
+    const all = [a, ...others]
+    await partition([a], others)
+    for (const other of others) await other.hears('node_down', a)
+    const writes = 10 * 2 * 32
+    await Promise.all(Array.from({ length: writes }, (_, n) => write(a, { n: n + 1 })))
+    await heal()
+    await expectWritten(all, a, { n: writes }, HEALED_MS)
+    await expectSame(all)
+    for (const other of others) {
+      expect(kinds(other, a)).toEqual(['service_down', 'node_down', 'node_up', 'service_up'])
+    }
+  })
+
+  test('C67: a service registered just after a reconnect is seen within one period', async () => {
+    const [a, b, c, d, e] = await cluster()
+    await partition([a, b], [c, d, e])
+    for (const one of [a, b]) for (const other of [c, d, e]) await one.hears('node_down', other)
+    for (const other of [c, d, e]) for (const one of [a, b]) await other.hears('node_down', one)
+    await heal()
+    const meet = async (one: Host, other: Host): Promise<void> => {
+      await one.hears('node_up', other)
+      await other.hears('node_up', one)
+      const name = `since ${one.name} met ${other.name}`
+      const at = monotonicNow()
+      const id = await one.child.ask('register', { name, version: '1.0.0' })
+      const up = await other.child.seen('service_up', (each) => each.name === name)
+      expect(up.at - at).toBeLessThan(PERIOD_MS + SLACK_MS / 2)
+      await one.child.ask('unregister', id)
+      await other.child.seen('service_down', (each) => each.name === name)
+    }
+    await Promise.all([meet(a, c), meet(d, b), meet(e, a)])
+  })
+
+  test('C30: one direction of one link is dead: nobody goes down, and what both write still arrives', async () => {
+    const all = await cluster()
+    const [a, b] = all
+    await oneWay([a], [b])
+    for (let round = 1; round <= 3; round++) {
+      await pass(DOWN_MS)
+      await write(a, { round })
+      await write(b, { round })
+      await expectWritten(all, a, { round }, RELAYED_MS)
+      await expectWritten(all, b, { round }, RELAYED_MS)
+    }
+    expect(await areLinked(a, b)).toBe(false)
+    expectNobodyDown(all)
+    await heal()
+    await meshed(all, HEALED_MS)
+    expectNobodyDown(all)
+  })
+
+  test('two that never meet know each other through a third that both reach', async () => {
+    const all = await cluster()
+    const [a, b, c, d, e] = all
+    await kill(c)
+    await kill(e)
+    for (const host of [a, b, d]) for (const gone of [c, e]) await host.hears('node_down', gone)
+    await partition([a, d], [c, e])
+    await start(c)
+    await start(e)
+    await expectSame(all)
+    for (const { child } of all) child.happenings.length = 0
+    for (let round = 1; round <= 2; round++) {
+      await pass(DOWN_MS)
+      for (const host of all) await write(host, { round })
+      for (const host of all) await expectWritten(all, host, { round }, RELAYED_MS)
+    }
+    expect(await areLinked(b, a)).toBe(true)
+    expect(await areLinked(a, c)).toBe(false)
+    expectNobodyDown(all)
+    await heal()
+    await meshed(all, HEALED_MS)
+    expectNobodyDown(all)
+  })
+
+  test('C29: splits and heals with changes on both sides: each change is one event, and the end is one view', async () => {
+    const all = await cluster()
+    const [a, b, c, d, e] = all
+    const sides = [
+      [
+        [a, b],
+        [c, d, e],
+      ],
+      [
+        [a, c, e],
+        [b, d],
+      ],
+      [[e], [a, b, c, d]],
+    ] as const
+    const rounds = Number(process.env['ROLLCALL_FAULT_ROUNDS'] ?? sides.length)
+    const apart = new Map<string, number>()
+    const pair = (one: Host, other: Host): string => [one.name, other.name].sort().join('')
+    for (let round = 0; round < rounds; round++) {
+      const [ones, others] = sides[round % sides.length]!
+      await partition(ones, others)
+      await Promise.all([
+        expectSame(ones, ones, DOWN_MS + PERIOD_MS + SLACK_MS),
+        expectSame(others, others, DOWN_MS + PERIOD_MS + SLACK_MS),
+      ])
+      for (const host of all) await write(host, { round })
+      await Promise.all([
+        expectWritten(ones, ones[0], { round }),
+        expectWritten(others, others[0], { round }),
+      ])
+      for (const one of ones) {
+        for (const other of others) apart.set(pair(one, other), (apart.get(pair(one, other)) ?? 0) + 1)
+      }
+      await heal()
+      await expectSame(all, all, HEALED_MS)
+      for (const host of all) await expectWritten(all, host, { round }, SLACK_MS)
+    }
+    for (const observer of all) {
+      for (const other of all) {
+        if (other === observer) continue
+        const times = (kind: string): number => observer.told(other, [kind]).length
+        const splits = apart.get(pair(observer, other)) ?? 0
+        expect([times('node_down'), times('service_down')], `${observer.name} of ${other.name}`).toEqual([
+          splits,
+          splits,
+        ])
+        expect([times('node_up'), times('service_up')]).toEqual([splits, splits])
+        expect(times('service_changed')).toBe(rounds - splits)
+      }
+    }
+  })
+})
