@@ -14,5 +14,5 @@ export type Symptom = 'late' | 'alone' | 'answered'
 export const feelWell = (score: number, symptom: Symptom): number =>
   symptom === 'answered' ? Math.max(0, score - 1) : Math.min(MAX_AWARENESS, score + 1)
 
-/** How long to wait for an answer before its lack is held against another node, ms. */
-export const patience = (timeoutMs: number, score: number): number => timeoutMs * (1 + score)
+/** How many probes in a row must stay without an answer before that is held against another node. */
+export const patience = (failures: number, score: number): number => failures * (1 + score)

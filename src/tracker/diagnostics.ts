@@ -110,8 +110,8 @@ export interface TrackerDiagnostics {
   /** Since the start, how often any node began to be suspected, and to be flapping. */
   readonly doubts: { readonly suspected: number; readonly flapping: number }
   /**
-   * How much of what goes wrong may be this node's own fault: 0, none, to 8. Answers to probes are waited for so many
-   * times longer.
+   * How much of what goes wrong may be this node's own fault: 0, none, to 8. So many times more
+   * probes must stay unanswered before another node is suspected.
    */
   readonly awareness: number
   /** Whom the transport dials without success: seeds, nodes, and those of a state file. Empty if it does not tell. */

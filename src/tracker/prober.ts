@@ -64,9 +64,9 @@ export class Prober {
     return this.#options.clock.now()
   }
 
-  /** How long an answer is waited for. Longer while we are not well ourselves. */
-  get #timeoutMs(): number {
-    return patience(this.#options.probeTimeoutMs, this.#awareness)
+  /** Probes in a row without an answer that make a node suspect. More while we are not well ourselves. */
+  get #suspectAfter(): number {
+    return patience(SUSPECT_AFTER, this.#awareness)
   }
 
   connected(peer: NodeId): void {
@@ -131,11 +131,11 @@ export class Prober {
       const [other] = others.splice(Math.floor(this.#options.random.next() * others.length), 1)
       if (other !== undefined) chosen.push(other[1].line)
     }
-    const timeoutMs = this.#timeoutMs
+    const { probeTimeoutMs } = this.#options
     return new Promise((resolve) => {
       // One that says yes is enough; who says no need not be waited for to the end.
       const asked = chosen.map(async (line) => {
-        if (await line.ask(node, timeoutMs)) resolve(true)
+        if (await line.ask(node, probeTimeoutMs)) resolve(true)
       })
       void Promise.all(asked).then(() => resolve(false))
     })
@@ -160,24 +160,23 @@ export class Prober {
 
   async #probe(peer: NodeId, neighbour: Neighbour): Promise<void> {
     const askedAt = this.#now
-    const isLast = neighbour.failures >= SUSPECT_AFTER - 1
+    // Without an answer to this one it counts as hung, unless another vouches for it.
+    const isLast = neighbour.failures >= this.#suspectAfter - 1
     const [answered, vouched] = await Promise.all([
-      neighbour.line.ping(this.#timeoutMs),
+      neighbour.line.ping(this.#options.probeTimeoutMs),
       isLast ? this.consult(peer) : false,
     ])
     if (this.#neighbours.get(peer) !== neighbour) return
     if (answered || neighbour.heardAt >= askedAt) this.#awareness = feelWell(this.#awareness, 'answered')
-    else this.#failed(peer, neighbour, vouched)
+    else this.#failed(peer, neighbour, isLast && !vouched)
+    if (vouched) this.#ports.vouched(peer)
     this.#wait(peer, neighbour)
   }
 
-  #failed(peer: NodeId, neighbour: Neighbour, vouched: boolean): void {
+  #failed(peer: NodeId, neighbour: Neighbour, hangs: boolean): void {
     neighbour.failures++
     if (this.#isAlone()) this.#awareness = feelWell(this.#awareness, 'alone')
-    if (neighbour.failures >= SUSPECT_AFTER) {
-      if (vouched) this.#ports.vouched(peer)
-      else this.#ports.hung(peer)
-    }
+    if (hangs) this.#ports.hung(peer)
     const { probePeriodMs, probeTimeoutMs, transport } = this.#options
     const mostMs = HANG_UP_AFTER * Math.max(probePeriodMs, probeTimeoutMs)
     if (this.#now - neighbour.heardAt >= mostMs) transport.hangUp(peer, 'it answers no probe')

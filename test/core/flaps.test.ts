@@ -66,11 +66,11 @@ test('what is remembered is bounded, and ends', () => {
   )
 })
 
-test('awareness of our own ill health rises and falls by one, from 0 to 8, and stretches time-outs', () => {
+test('awareness of our own ill health rises and falls by one, from 0 to 8, and makes patient', () => {
   expect(feelWell(0, 'answered')).toBe(0)
   expect(feelWell(0, 'late')).toBe(1)
   expect(feelWell(3, 'alone')).toBe(4)
   expect(feelWell(3, 'answered')).toBe(2)
   expect(feelWell(MAX_AWARENESS, 'late')).toBe(8)
-  expect([0, 1, 8].map((score) => patience(1_000, score))).toEqual([1_000, 2_000, 9_000])
+  expect([0, 1, 8].map((score) => patience(3, score))).toEqual([3, 6, 27])
 })
