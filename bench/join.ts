@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { setImmediate } from 'node:timers/promises'
-import { Draft } from '../src/core/draft.ts'
+import { Intake } from '../src/core/intake.ts'
 import type { Entry } from '../src/core/frame.ts'
 import type { Json } from '../src/core/json.ts'
 import { Replica } from '../src/core/replica.ts'
@@ -72,21 +72,21 @@ async function snapshotCost(owners: number, entries: number): Promise<Cost> {
     longestMs = Math.max(longestMs, ms)
     await setImmediate()
   }
-  let draft: Draft<Json> | undefined
+  let intake: Intake<Json> | undefined
   for (const bytes of sent) {
     let whole: AssembledFrame | undefined
     await turn(() => {
       const message = decodeSyncMessage(bytes, WIRE_LIMITS)
       if (message.kind !== 'chunk') throw new Error('not a chunk')
       whole = assembler.add(message, bytes.length)
-      draft ??= new Draft(message.owner, message.incarnation)
-      const part = draft.add(message.writes)
-      if (draft.first !== undefined) index.prepare(part, draft.first)
+      intake ??= new Intake(message.owner, message.incarnation)
+      const part = intake.add(message.writes)
+      if (intake.first !== undefined) index.prepare(part, intake.first)
     })
-    if (whole === undefined || draft === undefined) continue
+    if (whole === undefined || intake === undefined) continue
     const { owner, frame } = whole
-    const { entries: drafted } = draft
-    draft = undefined
+    const { entries: drafted } = intake
+    intake = undefined
     await turn(() => {
       replica.receive(owner, { ...frame, entries: drafted })
       const joins: Entry<Json>[] = replica.show(owner)

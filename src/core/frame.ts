@@ -41,7 +41,7 @@ export interface Frame<V> {
   readonly from: number
   readonly to: number
   readonly writes: readonly Write<V>[]
-  /** Of a snapshot: the entries that its writes make, if they were made as it came (`Draft`). Who applies it keeps the map. */
+  /** Of a snapshot: the entries that its writes make, if they were made as it came (`Intake`). Who applies it keeps the map. */
   readonly entries?: Map<number, Entry<V>>
 }
 

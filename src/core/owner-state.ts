@@ -1,4 +1,4 @@
-import { Draft } from './draft.ts'
+import { Intake } from './intake.ts'
 import type { Entry, Frame, Head, NodeId, Put, Write } from './frame.ts'
 import { join } from './join.ts'
 import { WriteLog } from './write-log.ts'
@@ -137,9 +137,9 @@ export class OwnerState<V> {
 
   #entriesOf({ incarnation, writes, entries }: Frame<V>): Map<number, Entry<V>> {
     if (entries !== undefined) return entries
-    const draft = new Draft<V>(this.node, incarnation)
-    draft.add(writes)
-    return draft.entries
+    const intake = new Intake<V>(this.node, incarnation)
+    intake.add(writes)
+    return intake.entries
   }
 
   #replace(head: Head, after: Map<number, Entry<V>>): Change<V> {

@@ -1,4 +1,4 @@
-import { Draft } from '../core/draft.ts'
+import { Intake } from '../core/intake.ts'
 import type { Entry, Frame, NodeId } from '../core/frame.ts'
 import type { Json } from '../core/json.ts'
 import { RollcallError } from '../errors.ts'
@@ -54,7 +54,7 @@ export class SyncSession {
   readonly #heads = new Part<HeadInfo>()
   readonly #wants = new Part<Want>()
   /** Of the snapshot that is under way. */
-  #draft: Draft<Json> | undefined
+  #intake: Intake<Json> | undefined
   #offered: ReadonlySet<NodeId> = new Set()
 
   /** @param maxItems - heads and wants accepted from the peer: no more than there may be nodes, the peer among them. */
@@ -153,8 +153,8 @@ export class SyncSession {
     if (assembled === undefined) return
     const { owner, frame } = assembled
     this.#asked.delete(owner)
-    const entries = this.#draft?.entries
-    this.#draft = undefined
+    const entries = this.#intake?.entries
+    this.#intake = undefined
     const isLarge = frame.writes.length > chunk.writes.length
     // All of it is shown in one turn, which need not bear its last chunk as well.
     if (isLarge) await this.#source.turn()
@@ -166,9 +166,9 @@ export class SyncSession {
 
   /** Does with a part of a snapshot all that can be done before the whole is there. */
   #prepare({ owner, incarnation, writes }: ChunkMessage): void {
-    this.#draft ??= new Draft(owner, incarnation)
-    const part = this.#draft.add(writes)
-    if (this.#draft.first !== undefined) this.#source.coming(part, this.#draft.first)
+    this.#intake ??= new Intake(owner, incarnation)
+    const part = this.#intake.add(writes)
+    if (this.#intake.first !== undefined) this.#source.coming(part, this.#intake.first)
   }
 
   #end(): void {

@@ -30,7 +30,13 @@ const EDGES: Readonly<Record<string, Edge>> = {
   'maxSilentPeriods 1': { options: { maxSilentPeriods: 1 } },
   'short periods': { options: { broadcastPeriodMs: 5, downPeriodMs: 20, permdownPeriodMs: 20.1 } },
   'a period of a day': {
-    options: { broadcastPeriodMs: DAY_MS, downPeriodMs: 2 * DAY_MS, permdownPeriodMs: 2 ** 31 - 1 },
+    options: {
+      broadcastPeriodMs: DAY_MS,
+      downPeriodMs: 2 * DAY_MS,
+      permdownPeriodMs: 2 ** 31 - 1,
+      probePeriodMs: DAY_MS,
+      probeTimeoutMs: DAY_MS,
+    },
   },
   'a silence of weeks': {
     options: {
@@ -38,13 +44,14 @@ const EDGES: Readonly<Record<string, Edge>> = {
       maxSilentPeriods: 1_000,
       downPeriodMs: 2 ** 31 - 2,
       permdownPeriodMs: 2 ** 31 - 1,
+      probePeriodMs: 2 ** 31 - 1,
     },
   },
 }
 
 describe('what is legal works', () => {
   test.each(Object.entries(EDGES))('%s', (_, { options, entries = 100, meta = 'meta' }) =>
-    // Connections are watched that seldom so that days cost no hours.
+    // Connections are watched and neighbours asked that seldom so that days cost no hours.
     simulate({ seed: 7, partitionNoticeMs: DAY_MS }, async (net) => {
       const [primary, node1] = await started(net, 2, options)
       const { broadcastPeriodMs, downPeriodMs } = primary.options

@@ -4,7 +4,7 @@ import type { Entry, NodeId, Write } from './frame.ts'
  * The entries of a snapshot, made part by part as it comes in, so that the whole has only to be put in its place. Until
  * then nobody sees them (J5).
  */
-export class Draft<V> {
+export class Intake<V> {
   readonly #node: NodeId
   readonly #incarnation: number
   readonly #entries = new Map<number, Entry<V>>()
@@ -21,7 +21,7 @@ export class Draft<V> {
     return this.#entries
   }
 
-  /** Stands for the whole draft where it is told of in parts. Undefined until there is an entry. */
+  /** Stands for the whole intake where it is told of in parts. Undefined until there is an entry. */
   get first(): Entry<V> | undefined {
     return this.#first
   }

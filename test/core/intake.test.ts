@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Draft } from '../../src/core/draft.ts'
+import { Intake } from '../../src/core/intake.ts'
 import type { Frame } from '../../src/core/frame.ts'
 import { OwnerState } from '../../src/core/owner-state.ts'
 import { Replica } from '../../src/core/replica.ts'
@@ -8,15 +8,15 @@ import { delivery } from './history.ts'
 
 /** The snapshot as it is when it came in parts of so many writes. */
 function drafted(frame: Frame<number>, size: number): Frame<number> {
-  const draft = new Draft<number>('owner', frame.incarnation)
+  const intake = new Intake<number>('owner', frame.incarnation)
   const parts = []
   for (let at = 0; at < frame.writes.length; at += size) {
-    const part = draft.add(frame.writes.slice(at, at + size))
+    const part = intake.add(frame.writes.slice(at, at + size))
     parts.push(...part)
-    expect(draft.first).toBe(parts[0])
+    expect(intake.first).toBe(parts[0])
   }
-  expect([...draft.entries.values()]).toEqual(parts)
-  return { ...frame, entries: draft.entries }
+  expect([...intake.entries.values()]).toEqual(parts)
+  return { ...frame, entries: intake.entries }
 }
 
 test('J1 J5: a snapshot that was made ready part by part does what the same one does at once', () => {
