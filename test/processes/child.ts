@@ -36,6 +36,8 @@ function report({ tracker, ...rest }: { tracker: Registry['tracker']; registry: 
   tracker.on('node_down', ({ id, name, incarnation }, reason) => {
     tell('node_down', { node: id, name, incarnation, reason })
   })
+  tracker.on('node_suspected', ({ id }, why) => tell('node_suspected', { node: id, reason: why }))
+  tracker.on('node_trusted', ({ id }) => tell('node_trusted', { node: id }))
   tracker.on('isolated', (silent, known) => tell('isolated', { text: `${silent} of ${known}` }))
   tracker.on('name_conflict', (older, newer) => tell('name_conflict', { node: older.id, text: newer.id }))
   tracker.on('rejected', (node, code, text) => tell('rejected', { node, code, text }))
@@ -72,6 +74,12 @@ const commands = {
   },
 
   lookup: (name: string, requirement?: string) => opened().lookup(name, requirement),
+
+  /** Ids of the nodes that lookups of a service return, in turn. */
+  returned(name: string): string[] {
+    const answers = Array.from({ length: 2 * opened().lookupAll(name).length }, () => opened().lookup(name))
+    return [...new Set(answers.flatMap((answer) => (answer.ok ? [answer.service.node] : [])))].sort()
+  },
 
   /** Ids of the nodes that offer a service. */
   offers: (name: string): string[] =>
