@@ -52,9 +52,26 @@ export { Lease, Monitor } from './tracker/monitor.ts'
 export type { LeaseOptions, MonitorOptions } from './tracker/monitor.ts'
 export { TRACKER_DEFAULTS } from './tracker/options.ts'
 export type { TrackerOptions } from './tracker/options.ts'
-export type { Channel, Clock, DialState, Random, Timer, Transport, TransportEvents } from './tracker/ports.ts'
+export type {
+  Channel,
+  ChannelPurpose,
+  Clock,
+  DialState,
+  Random,
+  Timer,
+  Transport,
+  TransportEvents,
+} from './tracker/ports.ts'
 export type { SyncCause } from './tracker/sync-tally.ts'
 export type { MetaUpdate, Tracker } from './tracker/tracker.ts'
-export type { Diff, DownReason, EntryUpdate, NodeInfo, TrackerEvents } from './tracker/types.ts'
+export type {
+  Diff,
+  Doubt,
+  DownReason,
+  EntryUpdate,
+  NodeInfo,
+  Suspicion,
+  TrackerEvents,
+} from './tracker/types.ts'
 export { MESH_DEFAULTS, NODE_DEFAULTS } from './transports/libp2p/options.ts'
 export type { Libp2pTransportOptions, MeshOptions } from './transports/libp2p/options.ts'

@@ -3,9 +3,9 @@ import { RollcallError, type RollcallErrorCode } from '../errors.ts'
 
 /**
  * Why there was a sync: two nodes connected; something is missing; it was time for one with a random neighbour; one
- * before had broken off; a peer began it; a peer is connected and does not gossip.
+ * before had broken off, or stood still; a peer began it; a peer is connected and does not gossip.
  */
-export const SYNC_CAUSES = ['connect', 'gap', 'regular', 'retry', 'answered', 'overheard'] as const
+export const SYNC_CAUSES = ['connect', 'gap', 'regular', 'retry', 'hedge', 'answered', 'overheard'] as const
 
 export type SyncCause = (typeof SYNC_CAUSES)[number]
 
@@ -40,6 +40,7 @@ export class SyncTally {
       gap: none(),
       regular: none(),
       retry: none(),
+      hedge: none(),
       answered: none(),
       overheard: none(),
     }

@@ -274,7 +274,7 @@ export class Syncer {
       if (![...this.#fetching.values()].some(({ by }) => by === channel)) return
       const other = this.#anyNeighbour(peer)
       const alone = [...this.#outgoing].every((each) => each === peer)
-      if (alone && other !== undefined && other !== peer) this.#begin(other, 'retry')
+      if (alone && other !== undefined && other !== peer) this.#begin(other, 'hedge')
       this.#hedge(peer, channel, 2 * patienceMs)
     })
   }
