@@ -42,14 +42,27 @@ export async function openNode(setup: Setup, tap: (transport: Transport) => Tran
   const transport =
     line === 2
       ? await libp2pTransport(network)
-      : await fromLibp2p(await nodeOfLine3(listen, allow, identityFile), { ...mesh, join })
+      : await fromLibp2p(await nodeOfLine3(listen, strangersTo(allow), identityFile), { ...mesh, join })
   return { registry: await createRegistry({ name, ...tracker, transport: tap(transport) }), transport }
 }
 
-const ANY_PORT = '/ip4/127.0.0.1/tcp/0'
+export const ANY_PORT = '/ip4/127.0.0.1/tcp/0'
 
-/** A node as a user of line 3 builds it, with the settings of our own. */
-async function nodeOfLine3(listen: string, allow: readonly string[] | undefined, identityFile?: string) {
+const strangersTo =
+  (allow: readonly string[] | undefined) =>
+  (peer: string): boolean =>
+    allow !== undefined && !allow.includes(peer)
+
+/**
+ * A node as a user of line 3 builds it, with the settings of our own.
+ *
+ * @param turnsAway - whom it does not speak to
+ */
+export async function nodeOfLine3(
+  listen: string,
+  turnsAway: (peer: string) => boolean,
+  identityFile?: string,
+) {
   providePromiseWithResolvers()
   const [{ createLibp2p }, { tcp }, { noise }, { yamux }, { identify }, { gossipsub }] = await Promise.all([
     import('libp2p3'),
@@ -59,8 +72,7 @@ async function nodeOfLine3(listen: string, allow: readonly string[] | undefined,
     import('identify3'),
     import('gossipsub3'),
   ])
-  const isStranger = (peer: { toString(): string }): boolean =>
-    allow !== undefined && !allow.includes(peer.toString())
+  const isStranger = (peer: { toString(): string }): boolean => turnsAway(peer.toString())
   const privateKey = identityFile === undefined ? undefined : await keyOfLine3(identityFile)
   return createLibp2p({
     start: false,
