@@ -59,19 +59,27 @@ export async function openNode(setup: Setup, tap: (transport: Transport) => Tran
   const transport =
     line === 2
       ? await libp2pTransport(network)
-      : await fromLibp2p(await nodeOfLine3(network), { ...mesh, join })
+      : await fromLibp2p(await nodeOfLine3({ ...network, turnsAway: strangersTo(allow) }), { ...mesh, join })
   return { registry: await createRegistry({ name, ...tracker, transport: tap(transport) }), transport }
 }
 
-const ANY_PORT = '/ip4/127.0.0.1/tcp/0'
+export const ANY_PORT = '/ip4/127.0.0.1/tcp/0'
+
+const strangersTo =
+  (allow: readonly string[] | undefined) =>
+  (peer: string): boolean =>
+    allow !== undefined && !allow.includes(peer)
 
 /** A node as a user of line 3 builds it, with the settings of our own. */
-async function nodeOfLine3({
+export async function nodeOfLine3({
   listen = ANY_PORT,
-  allow,
   identityFile,
   secret,
-}: Pick<Setup, 'listen' | 'allow' | 'identityFile' | 'secret'>) {
+  turnsAway,
+}: Pick<Setup, 'listen' | 'identityFile' | 'secret'> & {
+  /** Whom it does not speak to. */
+  readonly turnsAway: (peer: string) => boolean
+}) {
   providePromiseWithResolvers()
   const [{ createLibp2p }, { tcp }, { noise }, { yamux }, { identify }, { gossipsub }, { preSharedKey }] =
     await Promise.all([
@@ -83,8 +91,7 @@ async function nodeOfLine3({
       import('gossipsub3'),
       import('pnet3'),
     ])
-  const isStranger = (peer: { toString(): string }): boolean =>
-    allow !== undefined && !allow.includes(peer.toString())
+  const isStranger = (peer: { toString(): string }): boolean => turnsAway(peer.toString())
   const privateKey = identityFile === undefined ? undefined : await keyOfLine3(identityFile)
   return createLibp2p({
     start: false,
