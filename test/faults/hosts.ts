@@ -10,21 +10,27 @@ import type { ChildCommands } from '../processes/child.ts'
 import { lineOf } from '../processes/cluster.ts'
 import { Fleet, until, type Child } from '../processes/fleet.ts'
 import type { Setup } from '../processes/node.ts'
-import type { Happening } from '../processes/served.ts'
+import { monotonicNow, type Happening } from '../processes/served.ts'
 import { clockLibrary, favour, Lab, type Call, type Weather } from './lab.ts'
 
 export const PERIOD_MS = 200
 export const DOWN_MS = 2_000
-export const PURGE_MS = 7_000
+const PURGE_MS = 6_000
 export const PROBE_MS = 300
-/** Longest wait between two dials, and longest dial. */
+/** The longest dial, and the longest wait between two. */
 export const DIAL_MS = 1_000
+const BACKOFF_MS = 500
+/** Time between two looks at the gossip streams. */
+export const WATCH_MS = 500
 /** Unanswered probes after which a connection is given up, as PROTOCOL.md says. */
 export const HANG_UP_AFTER = 6
 /** On a machine with other work a process may wait for its turn for this long. */
-export const SLACK_MS = 1_000
+export const SLACK_MS = 1_500
 /** A dial that cannot succeed may be under way, then comes the longest wait, then a dial that does. */
-export const HEALED_MS = 2 * DIAL_MS + 2 * SLACK_MS
+export const HEALED_MS = DIAL_MS + BACKOFF_MS + 2 * SLACK_MS
+
+/** What is written passes through at most two gossip hops, and a sync where a beat was lost. */
+export const RELAYED_MS = 5 * PERIOD_MS + SLACK_MS
 
 const SHORT = {
   tracker: {
@@ -38,7 +44,7 @@ const SHORT = {
     // wait for them.
     maxLogWrites: 32,
   },
-  mesh: { maxBackoffMs: DIAL_MS, dialTimeoutMs: DIAL_MS, memberGraceMs: 3_000, watchdogMs: 500 },
+  mesh: { maxBackoffMs: BACKOFF_MS, dialTimeoutMs: DIAL_MS, memberGraceMs: 3_000, watchdogMs: WATCH_MS },
 } as const satisfies Pick<Setup, 'mesh' | 'tracker'>
 
 const PORT = 7400
@@ -97,14 +103,17 @@ const CHANGES = ['node_up', 'node_down', 'node_purged', 'service_up', 'service_c
 
 export type Five = readonly [Host, Host, Host, Host, Host]
 
+/** What runs on the hosts, made once for all that use it. */
 let script: Promise<URL> | undefined
+let scriptFolder = ''
+let users = 0
 
 interface HostsOptions {
   readonly size?: number
   /** Whether wall clocks can be set. */
   readonly clocks?: boolean
-  /** In place of the periods of these tests. */
-  readonly tracker?: Setup['tracker']
+  /** Other periods than those above. */
+  readonly periods?: Pick<Setup, 'tracker' | 'mesh'>
 }
 
 /**
@@ -115,7 +124,7 @@ interface HostsOptions {
  */
 export function useHosts(
   lines: readonly (2 | 3)[],
-  { size = 5, clocks = false, tracker }: HostsOptions = {},
+  { size = 5, clocks = false, periods = {} }: HostsOptions = {},
 ) {
   const hosts = Array.from({ length: size }, (_, index) => new Host(index + 1))
   /** Of wall clocks that were set. */
@@ -125,12 +134,15 @@ export function useHosts(
   let lab: Lab
   let fleet: Fleet<ChildCommands>
   let reusable = false
+  let settledMs = 0
+  users++
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'rollcall-hosts-'))
-    script ??= mkdtemp(join(tmpdir(), 'rollcall-child-')).then((to) =>
-      bundle(new URL('../processes/child.ts', import.meta.url), to),
-    )
+    script ??= mkdtemp(join(tmpdir(), 'rollcall-child-')).then((to) => {
+      scriptFolder = to
+      return bundle(new URL('../processes/child.ts', import.meta.url), to)
+    })
     fleet = new Fleet(await script)
     lab = await Lab.open(size)
   }, 60_000)
@@ -138,7 +150,9 @@ export function useHosts(
   afterAll(async () => {
     await fleet.end()
     await lab.close()
-    await rm(folder, { recursive: true, force: true })
+    users--
+    const unused = users === 0 ? [folder, scriptFolder] : [folder]
+    for (const each of unused) await rm(each, { recursive: true, force: true })
   })
 
   afterEach(async ({ task }) => {
@@ -170,6 +184,8 @@ export function useHosts(
     }
     const child = fleet.spawn({ through: lab.on(host.number), env })
     favour(child.pid)
+    // It answers once its code is loaded.
+    await child.ask('wallNow')
     return child
   }
 
@@ -191,8 +207,8 @@ export function useHosts(
       identityFile: place(`key-${host.name}`),
       atHand: true,
       ...setup,
-      tracker: { ...SHORT.tracker, ...tracker, ...setup.tracker },
-      mesh: { ...SHORT.mesh, ...setup.mesh },
+      tracker: { ...SHORT.tracker, ...periods.tracker, ...setup.tracker },
+      mesh: { ...SHORT.mesh, ...periods.mesh, ...setup.mesh },
     })
     host.id = id
     host.incarnation = incarnation
@@ -207,7 +223,9 @@ export function useHosts(
       // The first is there to be joined; otherwise all would wait for their second attempt.
       await start(hosts[0]!, setup, prepared[0])
       await Promise.all(hosts.slice(1).map((host, index) => start(host, setup, prepared[index + 1])))
+      const at = monotonicNow()
       await settle()
+      settledMs = monotonicNow() - at
     }
     // Set up for one test, it is of no use to the next.
     reusable = setup === undefined
@@ -288,6 +306,9 @@ export function useHosts(
       const state = starved.get(host)
       if (state !== undefined) state.over = true
     },
+
+    /** How long the last cluster took to be of one view when all of it had started: what this takes here and now. */
+    settledMs: (): number => settledMs,
 
     /** As kill -9. Returns when. */
     kill: (host: Host): Promise<number> => host.child.kill(),

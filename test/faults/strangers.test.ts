@@ -7,7 +7,7 @@ import { describeFaults, EACH_LINE } from './suite.ts'
 const DEAD = 20
 /** Longest wait between two dials here. */
 const BACKOFF_MS = 2_000
-const WATCHED_MS = 8_000
+const WATCHED_MS = 6_000
 
 describeFaults('seeds', EACH_LINE, (lines) => {
   const { hosts, start, calls } = useHosts(lines, { size: 4 })
