@@ -1,19 +1,9 @@
 import { expect, test } from 'vitest'
 import { pass, print } from '../processes/cluster.ts'
 import { monotonicNow } from '../processes/served.ts'
-import {
-  DOWN_MS,
-  expectNobodyDown,
-  expectOffered,
-  expectSame,
-  HEALED_MS,
-  meshed,
-  PERIOD_MS,
-  SLACK_MS,
-  useHosts,
-  write,
-  type Host,
-} from './hosts.ts'
+import { DOWN_MS, HEALED_MS, PERIOD_MS, SLACK_MS, type Host } from './host.ts'
+import { useHosts } from './hosts.ts'
+import { expectNobodyDown, expectOffered, expectSame, meshed, write } from './seen.ts'
 import { describeFaults, EACH_LINE } from './suite.ts'
 
 /** The promise is 100 ms on a machine that has time. */

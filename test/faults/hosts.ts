@@ -2,106 +2,19 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
-import { afterAll, afterEach, beforeAll, expect } from 'vitest'
-import type { JsonObject } from '../../src/index.ts'
+import { afterAll, afterEach, beforeAll } from 'vitest'
 import { bundle } from '../processes/bundle.ts'
 import type { ChildCommands } from '../processes/child.ts'
 import { lineOf } from '../processes/cluster.ts'
-import { Fleet, until, type Child } from '../processes/fleet.ts'
+import { Fleet, type Child } from '../processes/fleet.ts'
 import type { Setup } from '../processes/node.ts'
-import { monotonicNow, type Happening } from '../processes/served.ts'
+import { monotonicNow } from '../processes/served.ts'
+import { Host, SHORT, type Five } from './host.ts'
 import { clockLibrary, favour, Lab, type Call, type Weather } from './lab.ts'
-
-export const PERIOD_MS = 200
-export const DOWN_MS = 2_000
-const PURGE_MS = 6_000
-export const PROBE_MS = 300
-/** The longest dial, and the longest wait between two. */
-export const DIAL_MS = 1_000
-const BACKOFF_MS = 500
-/** Time between two looks at the gossip streams. */
-export const WATCH_MS = 500
-/** Unanswered probes after which a connection is given up, as PROTOCOL.md says. */
-export const HANG_UP_AFTER = 6
-/** On a machine with other work a process may wait for its turn for this long. */
-export const SLACK_MS = 1_500
-/** A dial that cannot succeed may be under way, then comes the longest wait, then a dial that does. */
-export const HEALED_MS = DIAL_MS + BACKOFF_MS + 2 * SLACK_MS
-
-/** What is written passes through at most two gossip hops, and a sync where a beat was lost. */
-export const RELAYED_MS = 5 * PERIOD_MS + SLACK_MS
-
-const SHORT = {
-  tracker: {
-    broadcastPeriodMs: PERIOD_MS,
-    downPeriodMs: DOWN_MS,
-    permdownPeriodMs: PURGE_MS,
-    probePeriodMs: PROBE_MS,
-    probeTimeoutMs: PROBE_MS,
-    syncTimeoutMs: 2_000,
-    // So that what is away for a while comes back by snapshot as often as by delta. Regular syncs stay rare: nothing may
-    // wait for them.
-    maxLogWrites: 32,
-  },
-  mesh: { maxBackoffMs: BACKOFF_MS, dialTimeoutMs: DIAL_MS, memberGraceMs: 3_000, watchdogMs: WATCH_MS },
-} as const satisfies Pick<Setup, 'mesh' | 'tracker'>
-
-const PORT = 7400
+import { expectSame, meshed } from './seen.ts'
 
 /** How a process that is starved gets its turns. */
 const TURN_MS = 200
-
-/** A machine of the network. It runs at most one process with a registry, which offers a service of the host's name. */
-export class Host {
-  readonly number: number
-  readonly name: string
-  readonly ip: string
-  readonly address: string
-  /** Of the node that runs here, or ran last. */
-  id = ''
-  incarnation = 0
-  /** Id of the instance of its own service. */
-  instance = ''
-  #child: Child<ChildCommands> | undefined
-
-  constructor(number: number) {
-    this.number = number
-    this.name = 'abcdefghij'[number - 1] ?? `host${number}`
-    this.ip = `10.77.0.${number}`
-    this.address = `/ip4/${this.ip}/tcp/${PORT}`
-  }
-
-  get child(): Child<ChildCommands> {
-    if (this.#child === undefined) throw new Error(`nothing runs on ${this.name}`)
-    return this.#child
-  }
-
-  get runs(): boolean {
-    return this.#child !== undefined && this.#child.end === undefined
-  }
-
-  put(child: Child<ChildCommands>): void {
-    this.#child = child
-  }
-
-  /** What its readers were told of a host: services and nodes that came, changed or went. */
-  told(of: Host | string, kinds: readonly string[] = CHANGES): Happening[] {
-    const id = typeof of === 'string' ? of : of.id
-    return this.child.happenings.filter(({ kind, node }) => node === id && kinds.includes(kind))
-  }
-
-  /** Waits for a happening of a host. */
-  hears(kind: string, of: Host | string, deadlineMs?: number): Promise<Happening> {
-    const id = typeof of === 'string' ? of : of.id
-    const patience = deadlineMs === undefined ? {} : { deadlineMs }
-    return this.child.seen(kind, ({ node }) => node === id, patience)
-  }
-}
-
-const CHANGES = ['node_up', 'node_down', 'node_purged', 'service_up', 'service_changed', 'service_down']
-
-export type Five = readonly [Host, Host, Host, Host, Host]
 
 /** What runs on the hosts, made once for all that use it. */
 let script: Promise<URL> | undefined
@@ -316,114 +229,4 @@ export function useHosts(
     /** How many frames came to the switch, and how many of them it lost. */
     counts: () => lab.counts(),
   }
-}
-
-/** Changes what a host says of its own service. */
-export const write = ({ child, instance }: Host, metadata: JsonObject): Promise<void> =>
-  child.ask('update', instance, { metadata })
-
-/** Waits until the observers show this, as the present metadata of a host's own service. */
-export async function expectWritten(
-  observers: readonly Host[],
-  host: Host,
-  metadata: JsonObject,
-  deadlineMs = 20_000,
-): Promise<void> {
-  for (const { child, name } of observers) {
-    let found: unknown
-    await until(
-      async () => {
-        const answer = await child.ask('lookup', host.name)
-        found = answer.ok ? answer.service.metadata : answer.error
-        return isDeepStrictEqual(found, metadata)
-      },
-      {
-        what: () => `${name} finds ${JSON.stringify(metadata)} of ${host.name}, not ${JSON.stringify(found)}`,
-        deadlineMs,
-      },
-    )
-  }
-}
-
-/** Waits until these nodes, and no others, are found by the observers as providers of a service. */
-export async function expectOffered(
-  observers: readonly Host[],
-  service: string,
-  by: readonly Host[],
-): Promise<void> {
-  const expected = by.map(({ id }) => id).sort()
-  for (const { child, name } of observers) {
-    await until(async () => isDeepStrictEqual((await child.ask('offers', service)).sort(), expected), {
-      what: `${name} finds ${service} at ${by.map((host) => host.name).join(', ')}`,
-    })
-  }
-}
-
-/** None of these was told that any node or service is gone. */
-export function expectNobodyDown(among: readonly Host[]): void {
-  for (const { name, child } of among) {
-    const gone = child.happenings.filter(({ kind }) => kind === 'node_down' || kind === 'service_down')
-    expect(gone, `what ${name} was told`).toEqual([])
-  }
-}
-
-/** Waits until each of these hosts has a connection with every other. */
-export async function meshed(among: readonly Host[], deadlineMs?: number): Promise<void> {
-  for (const host of among) {
-    for (const other of among) if (other !== host) await linked(host, other, { deadlineMs })
-  }
-}
-
-/** Waits until none of the ones has a connection with any of the others. */
-export async function parted(
-  ones: readonly Host[],
-  others: readonly Host[],
-  deadlineMs?: number,
-): Promise<void> {
-  for (const one of ones) for (const other of others) await linked(one, other, { wanted: false, deadlineMs })
-}
-
-/** Whether the first has the second for a neighbour. */
-export const areLinked = async (host: Host, other: Host): Promise<boolean> =>
-  ((await host.child.ask('neighbours')) ?? []).includes(other.id)
-
-async function linked(
-  host: Host,
-  other: Host,
-  { wanted = true, deadlineMs = 20_000 }: { wanted?: boolean; deadlineMs?: number | undefined } = {},
-): Promise<void> {
-  await until(async () => (await areLinked(host, other)) === wanted, {
-    what: `${host.name} has ${wanted ? 'the' : 'no longer the'} neighbour ${other.name}`,
-    deadlineMs,
-  })
-}
-
-/** Waits until these hosts show exactly these nodes and what they offer, and all the same of it. */
-export async function expectSame(
-  observers: readonly Host[],
-  shown: readonly Host[] = observers,
-  deadlineMs = 20_000,
-): Promise<void> {
-  let why = ''
-  await until(
-    async () => {
-      const views = await Promise.all(observers.map(({ child }) => child.ask('view')))
-      const [view = [], ...others] = views.map((each) => each.sort())
-      const up = view.filter((line) => line.startsWith('node ')).map((line) => line.split(' ')[1] ?? '')
-      const missing = shown.filter(({ id }) => !up.includes(id)).map(({ name }) => name)
-      const differs = others.findIndex((other) => JSON.stringify(other) !== JSON.stringify(view)) + 1
-      why =
-        differs > 0
-          ? difference(observers[0]!.name, view, observers[differs]!.name, others[differs - 1] ?? [])
-          : `all lack ${missing.join(', ')}, and show ${view.join('\n')}`
-      return differs === 0 && missing.length === 0 && up.length === shown.length
-    },
-    { what: () => `${observers.map(({ name }) => name).join(', ')} are of one view: ${why}`, deadlineMs },
-  )
-}
-
-function difference(one: string, view: readonly string[], other: string, view2: readonly string[]): string {
-  const only = (name: string, own: readonly string[], not: readonly string[]): string =>
-    `only ${name} has:\n${own.filter((line) => !not.includes(line)).join('\n')}`
-  return `${only(one, view, view2)}\n${only(other, view2, view)}`
 }

@@ -1,21 +1,9 @@
 import { expect, test } from 'vitest'
 import { pass, print } from '../processes/cluster.ts'
 import { monotonicNow } from '../processes/served.ts'
-import {
-  expectNobodyDown,
-  expectSame,
-  expectWritten,
-  HANG_UP_AFTER,
-  HEALED_MS,
-  meshed,
-  PERIOD_MS,
-  RELAYED_MS,
-  SLACK_MS,
-  useHosts,
-  WATCH_MS,
-  write,
-  type Host,
-} from './hosts.ts'
+import { HANG_UP_AFTER, HEALED_MS, PERIOD_MS, RELAYED_MS, SLACK_MS, WATCH_MS, type Host } from './host.ts'
+import { useHosts } from './hosts.ts'
+import { expectNobodyDown, expectSame, expectWritten, meshed, write } from './seen.ts'
 import { describeFaults, EACH_LINE } from './suite.ts'
 
 /**

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { pass, print } from '../processes/cluster.ts'
 import { until } from '../processes/fleet.ts'
-import { DIAL_MS, expectSame, HEALED_MS, useHosts, type Host } from './hosts.ts'
+import { DIAL_MS, HEALED_MS, type Host } from './host.ts'
+import { useHosts } from './hosts.ts'
+import { expectSame } from './seen.ts'
 import { describeFaults, EACH_LINE } from './suite.ts'
 
 const DEAD = 20

@@ -1,19 +1,8 @@
 import { expect, test } from 'vitest'
 import { pass } from '../processes/cluster.ts'
-import {
-  DOWN_MS,
-  expectNobodyDown,
-  expectSame,
-  expectWritten,
-  HEALED_MS,
-  meshed,
-  PERIOD_MS,
-  PROBE_MS,
-  RELAYED_MS,
-  SLACK_MS,
-  useHosts,
-  write,
-} from './hosts.ts'
+import { DOWN_MS, HEALED_MS, PERIOD_MS, PROBE_MS, RELAYED_MS, SLACK_MS } from './host.ts'
+import { useHosts } from './hosts.ts'
+import { expectNobodyDown, expectSame, expectWritten, meshed, write } from './seen.ts'
 import { describeFaults, EACH_LINE } from './suite.ts'
 
 const HOUR_MS = 3_600_000
