@@ -2,109 +2,31 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
-import { afterAll, afterEach, beforeAll, expect } from 'vitest'
-import type { JsonObject } from '../../src/index.ts'
+import { afterAll, afterEach, beforeAll } from 'vitest'
 import { bundle } from '../processes/bundle.ts'
 import type { ChildCommands } from '../processes/child.ts'
 import { lineOf } from '../processes/cluster.ts'
-import { Fleet, until, type Child } from '../processes/fleet.ts'
+import { Fleet, type Child } from '../processes/fleet.ts'
 import type { Setup } from '../processes/node.ts'
-import type { Happening } from '../processes/served.ts'
+import { monotonicNow } from '../processes/served.ts'
+import { Host, SHORT, type Five } from './host.ts'
 import { clockLibrary, favour, Lab, type Call, type Weather } from './lab.ts'
-
-export const PERIOD_MS = 200
-export const DOWN_MS = 2_000
-export const PURGE_MS = 7_000
-export const PROBE_MS = 300
-/** Longest wait between two dials, and longest dial. */
-export const DIAL_MS = 1_000
-/** Unanswered probes after which a connection is given up, as PROTOCOL.md says. */
-export const HANG_UP_AFTER = 6
-/** On a machine with other work a process may wait for its turn for this long. */
-export const SLACK_MS = 1_000
-/** A dial that cannot succeed may be under way, then comes the longest wait, then a dial that does. */
-export const HEALED_MS = 2 * DIAL_MS + 2 * SLACK_MS
-
-const SHORT = {
-  tracker: {
-    broadcastPeriodMs: PERIOD_MS,
-    downPeriodMs: DOWN_MS,
-    permdownPeriodMs: PURGE_MS,
-    probePeriodMs: PROBE_MS,
-    probeTimeoutMs: PROBE_MS,
-    syncTimeoutMs: 2_000,
-    // So that what is away for a while comes back by snapshot as often as by delta. Regular syncs stay rare: nothing may
-    // wait for them.
-    maxLogWrites: 32,
-  },
-  mesh: { maxBackoffMs: DIAL_MS, dialTimeoutMs: DIAL_MS, memberGraceMs: 3_000, watchdogMs: 500 },
-} as const satisfies Pick<Setup, 'mesh' | 'tracker'>
-
-const PORT = 7400
+import { expectSame, meshed } from './seen.ts'
 
 /** How a process that is starved gets its turns. */
 const TURN_MS = 200
 
-/** A machine of the network. It runs at most one process with a registry, which offers a service of the host's name. */
-export class Host {
-  readonly number: number
-  readonly name: string
-  readonly ip: string
-  readonly address: string
-  /** Of the node that runs here, or ran last. */
-  id = ''
-  incarnation = 0
-  /** Id of the instance of its own service. */
-  instance = ''
-  #child: Child<ChildCommands> | undefined
-
-  constructor(number: number) {
-    this.number = number
-    this.name = 'abcdefghij'[number - 1] ?? `host${number}`
-    this.ip = `10.77.0.${number}`
-    this.address = `/ip4/${this.ip}/tcp/${PORT}`
-  }
-
-  get child(): Child<ChildCommands> {
-    if (this.#child === undefined) throw new Error(`nothing runs on ${this.name}`)
-    return this.#child
-  }
-
-  get runs(): boolean {
-    return this.#child !== undefined && this.#child.end === undefined
-  }
-
-  put(child: Child<ChildCommands>): void {
-    this.#child = child
-  }
-
-  /** What its readers were told of a host: services and nodes that came, changed or went. */
-  told(of: Host | string, kinds: readonly string[] = CHANGES): Happening[] {
-    const id = typeof of === 'string' ? of : of.id
-    return this.child.happenings.filter(({ kind, node }) => node === id && kinds.includes(kind))
-  }
-
-  /** Waits for a happening of a host. */
-  hears(kind: string, of: Host | string, deadlineMs?: number): Promise<Happening> {
-    const id = typeof of === 'string' ? of : of.id
-    const patience = deadlineMs === undefined ? {} : { deadlineMs }
-    return this.child.seen(kind, ({ node }) => node === id, patience)
-  }
-}
-
-const CHANGES = ['node_up', 'node_down', 'node_purged', 'service_up', 'service_changed', 'service_down']
-
-export type Five = readonly [Host, Host, Host, Host, Host]
-
+/** What runs on the hosts, made once for all that use it. */
 let script: Promise<URL> | undefined
+let scriptFolder = ''
+let users = 0
 
 interface HostsOptions {
   readonly size?: number
   /** Whether wall clocks can be set. */
   readonly clocks?: boolean
-  /** In place of the periods of these tests. */
-  readonly tracker?: Setup['tracker']
+  /** Other periods than those above. */
+  readonly periods?: Pick<Setup, 'tracker' | 'mesh'>
 }
 
 /**
@@ -115,7 +37,7 @@ interface HostsOptions {
  */
 export function useHosts(
   lines: readonly (2 | 3)[],
-  { size = 5, clocks = false, tracker }: HostsOptions = {},
+  { size = 5, clocks = false, periods = {} }: HostsOptions = {},
 ) {
   const hosts = Array.from({ length: size }, (_, index) => new Host(index + 1))
   /** Of wall clocks that were set. */
@@ -125,12 +47,15 @@ export function useHosts(
   let lab: Lab
   let fleet: Fleet<ChildCommands>
   let reusable = false
+  let settledMs = 0
+  users++
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'rollcall-hosts-'))
-    script ??= mkdtemp(join(tmpdir(), 'rollcall-child-')).then((to) =>
-      bundle(new URL('../processes/child.ts', import.meta.url), to),
-    )
+    script ??= mkdtemp(join(tmpdir(), 'rollcall-child-')).then((to) => {
+      scriptFolder = to
+      return bundle(new URL('../processes/child.ts', import.meta.url), to)
+    })
     fleet = new Fleet(await script)
     lab = await Lab.open(size)
   }, 60_000)
@@ -138,7 +63,9 @@ export function useHosts(
   afterAll(async () => {
     await fleet.end()
     await lab.close()
-    await rm(folder, { recursive: true, force: true })
+    users--
+    const unused = users === 0 ? [folder, scriptFolder] : [folder]
+    for (const each of unused) await rm(each, { recursive: true, force: true })
   })
 
   afterEach(async ({ task }) => {
@@ -170,6 +97,8 @@ export function useHosts(
     }
     const child = fleet.spawn({ through: lab.on(host.number), env })
     favour(child.pid)
+    // It answers once its code is loaded.
+    await child.ask('wallNow')
     return child
   }
 
@@ -191,8 +120,8 @@ export function useHosts(
       identityFile: place(`key-${host.name}`),
       atHand: true,
       ...setup,
-      tracker: { ...SHORT.tracker, ...tracker, ...setup.tracker },
-      mesh: { ...SHORT.mesh, ...setup.mesh },
+      tracker: { ...SHORT.tracker, ...periods.tracker, ...setup.tracker },
+      mesh: { ...SHORT.mesh, ...periods.mesh, ...setup.mesh },
     })
     host.id = id
     host.incarnation = incarnation
@@ -207,7 +136,9 @@ export function useHosts(
       // The first is there to be joined; otherwise all would wait for their second attempt.
       await start(hosts[0]!, setup, prepared[0])
       await Promise.all(hosts.slice(1).map((host, index) => start(host, setup, prepared[index + 1])))
+      const at = monotonicNow()
       await settle()
+      settledMs = monotonicNow() - at
     }
     // Set up for one test, it is of no use to the next.
     reusable = setup === undefined
@@ -289,120 +220,13 @@ export function useHosts(
       if (state !== undefined) state.over = true
     },
 
+    /** How long the last cluster took to be of one view when all of it had started: what this takes here and now. */
+    settledMs: (): number => settledMs,
+
     /** As kill -9. Returns when. */
     kill: (host: Host): Promise<number> => host.child.kill(),
 
     /** How many frames came to the switch, and how many of them it lost. */
     counts: () => lab.counts(),
   }
-}
-
-/** Changes what a host says of its own service. */
-export const write = ({ child, instance }: Host, metadata: JsonObject): Promise<void> =>
-  child.ask('update', instance, { metadata })
-
-/** Waits until the observers show this, as the present metadata of a host's own service. */
-export async function expectWritten(
-  observers: readonly Host[],
-  host: Host,
-  metadata: JsonObject,
-  deadlineMs = 20_000,
-): Promise<void> {
-  for (const { child, name } of observers) {
-    let found: unknown
-    await until(
-      async () => {
-        const answer = await child.ask('lookup', host.name)
-        found = answer.ok ? answer.service.metadata : answer.error
-        return isDeepStrictEqual(found, metadata)
-      },
-      {
-        what: () => `${name} finds ${JSON.stringify(metadata)} of ${host.name}, not ${JSON.stringify(found)}`,
-        deadlineMs,
-      },
-    )
-  }
-}
-
-/** Waits until these nodes, and no others, are found by the observers as providers of a service. */
-export async function expectOffered(
-  observers: readonly Host[],
-  service: string,
-  by: readonly Host[],
-): Promise<void> {
-  const expected = by.map(({ id }) => id).sort()
-  for (const { child, name } of observers) {
-    await until(async () => isDeepStrictEqual((await child.ask('offers', service)).sort(), expected), {
-      what: `${name} finds ${service} at ${by.map((host) => host.name).join(', ')}`,
-    })
-  }
-}
-
-/** None of these was told that any node or service is gone. */
-export function expectNobodyDown(among: readonly Host[]): void {
-  for (const { name, child } of among) {
-    const gone = child.happenings.filter(({ kind }) => kind === 'node_down' || kind === 'service_down')
-    expect(gone, `what ${name} was told`).toEqual([])
-  }
-}
-
-/** Waits until each of these hosts has a connection with every other. */
-export async function meshed(among: readonly Host[], deadlineMs?: number): Promise<void> {
-  for (const host of among) {
-    for (const other of among) if (other !== host) await linked(host, other, { deadlineMs })
-  }
-}
-
-/** Waits until none of the ones has a connection with any of the others. */
-export async function parted(
-  ones: readonly Host[],
-  others: readonly Host[],
-  deadlineMs?: number,
-): Promise<void> {
-  for (const one of ones) for (const other of others) await linked(one, other, { wanted: false, deadlineMs })
-}
-
-/** Whether the first has the second for a neighbour. */
-export const areLinked = async (host: Host, other: Host): Promise<boolean> =>
-  ((await host.child.ask('neighbours')) ?? []).includes(other.id)
-
-async function linked(
-  host: Host,
-  other: Host,
-  { wanted = true, deadlineMs = 20_000 }: { wanted?: boolean; deadlineMs?: number | undefined } = {},
-): Promise<void> {
-  await until(async () => (await areLinked(host, other)) === wanted, {
-    what: `${host.name} has ${wanted ? 'the' : 'no longer the'} neighbour ${other.name}`,
-    deadlineMs,
-  })
-}
-
-/** Waits until these hosts show exactly these nodes and what they offer, and all the same of it. */
-export async function expectSame(
-  observers: readonly Host[],
-  shown: readonly Host[] = observers,
-  deadlineMs = 20_000,
-): Promise<void> {
-  let why = ''
-  await until(
-    async () => {
-      const views = await Promise.all(observers.map(({ child }) => child.ask('view')))
-      const [view = [], ...others] = views.map((each) => each.sort())
-      const up = view.filter((line) => line.startsWith('node ')).map((line) => line.split(' ')[1] ?? '')
-      const missing = shown.filter(({ id }) => !up.includes(id)).map(({ name }) => name)
-      const differs = others.findIndex((other) => JSON.stringify(other) !== JSON.stringify(view)) + 1
-      why =
-        differs > 0
-          ? difference(observers[0]!.name, view, observers[differs]!.name, others[differs - 1] ?? [])
-          : `all lack ${missing.join(', ')}, and show ${view.join('\n')}`
-      return differs === 0 && missing.length === 0 && up.length === shown.length
-    },
-    { what: () => `${observers.map(({ name }) => name).join(', ')} are of one view: ${why}`, deadlineMs },
-  )
-}
-
-function difference(one: string, view: readonly string[], other: string, view2: readonly string[]): string {
-  const only = (name: string, own: readonly string[], not: readonly string[]): string =>
-    `only ${name} has:\n${own.filter((line) => !not.includes(line)).join('\n')}`
-  return `${only(one, view, view2)}\n${only(other, view2, view)}`
 }

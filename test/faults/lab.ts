@@ -93,6 +93,8 @@ export class Lab {
   }
 
   static async open(size: number): Promise<Lab> {
+    const why = whyNot()
+    if (why !== undefined) throw new Error(`there can be no lab here: ${why}`)
     const lab = new Lab(size)
     await lab.#answer()
     return lab

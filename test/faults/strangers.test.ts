@@ -1,13 +1,15 @@
 import { expect, test } from 'vitest'
 import { pass, print } from '../processes/cluster.ts'
 import { until } from '../processes/fleet.ts'
-import { DIAL_MS, expectSame, HEALED_MS, useHosts, type Host } from './hosts.ts'
+import { DIAL_MS, HEALED_MS, type Host } from './host.ts'
+import { useHosts } from './hosts.ts'
+import { expectSame } from './seen.ts'
 import { describeFaults, EACH_LINE } from './suite.ts'
 
 const DEAD = 20
 /** Longest wait between two dials here. */
 const BACKOFF_MS = 2_000
-const WATCHED_MS = 8_000
+const WATCHED_MS = 6_000
 
 describeFaults('seeds', EACH_LINE, (lines) => {
   const { hosts, start, calls } = useHosts(lines, { size: 4 })

@@ -1,18 +1,8 @@
 import { expect, test } from 'vitest'
 import { pass } from '../processes/cluster.ts'
-import {
-  DOWN_MS,
-  expectNobodyDown,
-  expectSame,
-  expectWritten,
-  HEALED_MS,
-  meshed,
-  PERIOD_MS,
-  PROBE_MS,
-  SLACK_MS,
-  useHosts,
-  write,
-} from './hosts.ts'
+import { DOWN_MS, HEALED_MS, PERIOD_MS, PROBE_MS, RELAYED_MS, SLACK_MS } from './host.ts'
+import { useHosts } from './hosts.ts'
+import { expectNobodyDown, expectSame, expectWritten, meshed, write } from './seen.ts'
 import { describeFaults, EACH_LINE } from './suite.ts'
 
 const HOUR_MS = 3_600_000
@@ -21,7 +11,7 @@ describeFaults('time', EACH_LINE, (lines) => {
   const { cluster, start, jumpClock, freeze, thaw, kill } = useHosts(lines, {
     clocks: true,
     // Nobody is away for so long.
-    tracker: { permdownPeriodMs: 60_000 },
+    periods: { tracker: { permdownPeriodMs: 60_000 } },
   })
 
   test('C20: the wall clock jumps by an hour, either way, and clocks differ by minutes: nothing happens', async () => {
@@ -36,12 +26,14 @@ describeFaults('time', EACH_LINE, (lines) => {
     for (const [host, byMs] of offsets) {
       await jumpClock(host, byMs)
       expect(Math.abs((await host.child.ask('wallNow')) - Date.now() - byMs)).toBeLessThan(60_000)
-      await write(host, { at: byMs })
-      await pass(DOWN_MS / 2)
     }
-    for (const host of [a, b]) await jumpClock(host, 0)
-    for (const [host, byMs] of offsets) await expectWritten(all, host, { at: byMs }, SLACK_MS)
-    await pass(DOWN_MS)
+    for (const when of ['then', 'later', 'back']) {
+      // The clocks of two go back to where they were.
+      if (when === 'back') for (const host of [a, b]) await jumpClock(host, 0)
+      await pass(DOWN_MS)
+      for (const host of all) await write(host, { when })
+      for (const host of all) await expectWritten(all, host, { when }, RELAYED_MS)
+    }
     await expectSame(all)
     expectNobodyDown(all)
   })
