@@ -61,7 +61,10 @@ export class Lookout {
 
   /** A node's connection is gone, and a new one is neither refused nor made. */
   unreachable(node: NodeId): void {
-    if (this.#lost.has(node)) void this.#seek(node)
+    if (!this.#lost.has(node) || this.#sought.has(node)) return
+    void this.#ask(node).then((isFound) => {
+      if (!isFound) void this.#seek(node)
+    })
   }
 
   /** We have evidence of our own that a node is dead or hangs: tells those who are not connected to it. */
@@ -88,7 +91,10 @@ export class Lookout {
     this.#looks.set(node, this.#now)
     void this.#after(LOOK_DELAY_MS * this.#options.random.next())
       .then(() => this.#look(node))
-      .finally(() => this.#looking--)
+      .then((isFound) => {
+        this.#looking--
+        if (!isFound) void this.#seek(node)
+      })
   }
 
   tick(): void {
@@ -107,10 +113,9 @@ export class Lookout {
     if (this.#sought.has(node)) return
     this.#sought.add(node)
     const { probePeriodMs, random } = this.#options
-    let isSeen = await this.#ask(node)
-    for (let periods = 1; !isSeen && this.#isMissing(node); periods = Math.min(2 * periods, MOST_PERIODS)) {
+    for (let periods = 1; this.#isMissing(node); periods = Math.min(2 * periods, MOST_PERIODS)) {
       await this.#after(probePeriodMs * periods * (0.75 + 0.25 * random.next()))
-      isSeen = await this.#look(node)
+      if (await this.#look(node)) break
     }
     this.#sought.delete(node)
   }

@@ -61,11 +61,17 @@ export interface ProbeTally {
   readonly roundTripMs: number | undefined
 }
 
+interface Question {
+  readonly answer: 'pong' | 'told'
+  readonly settle: (alive: boolean) => void
+}
+
 /** Asks one peer questions, over a channel that is opened when first needed, and anew when it broke. */
 export class ProbeLine {
   readonly #clock: Clock
   readonly #ports: ProbeLinePorts
-  readonly #waiting = new Map<number, (alive: boolean) => void>()
+  /** By the number of the question, what may answer it and what follows. */
+  readonly #waiting = new Map<number, Question>()
   readonly #over = new AbortController()
   #channel: Promise<Channel> | undefined
   #number = 0
@@ -86,7 +92,7 @@ export class ProbeLine {
   async ping(timeoutMs: number): Promise<boolean> {
     this.#pings++
     const askedAt = this.#clock.now()
-    const answered = await this.#ask((number) => ({ kind: 'ping', number }), timeoutMs)
+    const answered = await this.#ask((number) => ({ kind: 'ping', number }), 'pong', timeoutMs)
     this.#unanswered = answered ? 0 : this.#unanswered + 1
     if (answered) this.#roundTripMs = this.#clock.now() - askedAt
     return answered
@@ -94,17 +100,21 @@ export class ProbeLine {
 
   /** True when the peer said in time that this node answers it. Never rejects. */
   ask(node: NodeId, timeoutMs: number): Promise<boolean> {
-    return this.#ask((number) => ({ kind: 'ask', number, node }), timeoutMs)
+    return this.#ask((number) => ({ kind: 'ask', number, node }), 'told', timeoutMs)
   }
 
   /** Ends what is under way, unanswered. */
   stop(reason: Error): void {
     this.#over.abort(reason)
-    for (const settle of this.#waiting.values()) settle(false)
+    for (const { settle } of this.#waiting.values()) settle(false)
     void this.#channel?.then((channel) => channel.abort(reason)).catch(() => undefined)
   }
 
-  #ask(question: (number: number) => ProbeMessage, timeoutMs: number): Promise<boolean> {
+  #ask(
+    question: (number: number) => ProbeMessage,
+    answer: Question['answer'],
+    timeoutMs: number,
+  ): Promise<boolean> {
     this.#number++
     const number = this.#number
     return new Promise((resolve) => {
@@ -114,7 +124,7 @@ export class ProbeLine {
         timer?.cancel()
         resolve(alive)
       }
-      this.#waiting.set(number, settle)
+      this.#waiting.set(number, { answer, settle })
       const wait = (): void => {
         const dueAt = this.#clock.now() + timeoutMs
         timer = this.#clock.setTimer(() => {
@@ -155,7 +165,8 @@ export class ProbeLine {
 
   #take(message: ProbeMessage): void {
     this.#ports.heard()
-    if (message.kind === 'pong') this.#waiting.get(message.number)?.(true)
-    if (message.kind === 'told') this.#waiting.get(message.number)?.(message.alive)
+    const question = this.#waiting.get(message.number)
+    if (question === undefined || question.answer !== message.kind) return
+    question.settle(message.kind !== 'told' || message.alive)
   }
 }

@@ -85,6 +85,29 @@ describe('a probe channel', () => {
     })
   })
 
+  test('that asks much about others is answered no to most of it at once', async () => {
+    await simulate({ seed: 1 }, async (net) => {
+      const [a, b, c] = (await cluster(3, { net })) as Three
+      await net.run(5_000)
+      c.stall(5_000)
+      const channel = await net.settle(b.transport.open(a.id, 'probe', never()))
+      const answers: number[] = []
+      void (async () => {
+        for await (const bytes of channel.messages) answers.push(decodeProbeMessage(bytes).number)
+      })().catch(() => undefined)
+      for (let number = 1; number <= 20; number++) {
+        await net.settle(channel.send(encodeProbeMessage({ kind: 'ask', number, node: c.id })))
+      }
+      await net.run(100)
+      expect(answers).toEqual([9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20])
+      await net.run(2_000)
+      expect(answers).toHaveLength(20)
+      await net.settle(channel.send(encodeProbeMessage({ kind: 'ask', number: 21, node: a.id })))
+      await net.run(100)
+      expect(answers.at(-1)).toBe(21)
+    })
+  })
+
   test('is opened anew after it broke', async () => {
     await simulate({ seed: 1 }, async (net) => {
       const [a, b] = (await cluster(2, { net })) as Two

@@ -2,41 +2,7 @@ import { expect, test } from 'vitest'
 import { VirtualClock } from '../../src/testing/virtual-clock.ts'
 import type { Channel } from '../../src/tracker/ports.ts'
 import { ProbeLine } from '../../src/tracker/probe-line.ts'
-import { decodeProbeMessage, encodeProbeMessage } from '../../src/wire/probe-message.ts'
-
-/** The near end of a channel to a peer that answers every ping until it is broken. */
-class Answering implements Channel {
-  #inbox: Uint8Array[] = []
-  #rouse: () => void = () => undefined
-  #broken: Error | undefined
-
-  send(message: Uint8Array): Promise<void> {
-    if (this.#broken !== undefined) return Promise.reject(this.#broken)
-    this.#inbox.push(encodeProbeMessage({ kind: 'pong', number: decodeProbeMessage(message).number }))
-    this.#rouse()
-    return Promise.resolve()
-  }
-
-  readonly messages = this.#read()
-
-  close(): Promise<void> {
-    return Promise.resolve()
-  }
-
-  abort(reason: Error): void {
-    this.#broken = reason
-    this.#rouse()
-  }
-
-  async *#read(): AsyncGenerator<Uint8Array> {
-    for (;;) {
-      const message = this.#inbox.shift()
-      if (this.#broken !== undefined) throw this.#broken
-      if (message !== undefined) yield message
-      else await new Promise<void>((resolve) => (this.#rouse = resolve))
-    }
-  }
-}
+import { Answering } from './answering.ts'
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
@@ -70,4 +36,33 @@ test('the channel stays open from one question to the next, and is opened anew w
   const last = line.ping(1_000)
   line.stop(new Error('over'))
   expect(await last).toBe(false)
+})
+
+test('a node that was away itself waits once more before it takes a question for unanswered', async () => {
+  const world = new VirtualClock()
+  const clock = world.node()
+  const channel = new Answering()
+  channel.willing = false
+  let late = 0
+  const line = new ProbeLine(clock, {
+    open: () => Promise.resolve(channel),
+    heard: () => undefined,
+    late: () => late++,
+    rejected: () => undefined,
+  })
+  const first = line.ping(1_000)
+  await settled()
+  clock.stall(5_000)
+  await world.advance(5_500)
+  expect(late).toBe(1)
+  channel.answer(1)
+  await settled()
+  expect(await first).toBe(true)
+  // Without an answer it comes to that in the end.
+  const second = line.ping(1_000)
+  await settled()
+  clock.stall(2_000)
+  await world.advance(3_100)
+  expect(await second).toBe(false)
+  expect(late).toBe(2)
 })
