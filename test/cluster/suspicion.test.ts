@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { cluster, expectSame, simulate } from '../../src/testing/index.ts'
+import { cluster, expectSame, simAddress, simulate } from '../../src/testing/index.ts'
 import type { SimNode, SimulatedNetwork } from '../../src/testing/index.ts'
 import { encodeHint } from '../../src/wire/gossip.ts'
 import { metadataAt, onSeeds, ROUGH, service, told } from './scenario.ts'
@@ -313,6 +313,22 @@ describe('hints', () => {
     })
     expect(given).toBeGreaterThanOrEqual(10)
     expect(given).toBeLessThan(40)
+  })
+})
+
+test('nodes that never could reach each other give no hints at each other, and suspect nobody', async () => {
+  await simulate({ seed: 1 }, async (net) => {
+    const names = ['n1', 'n2', 'n3', 'n4', 'n5', 'n6']
+    const links = names.slice(1).map((name, index) => [simAddress(names[index]!), simAddress(name)] as const)
+    net.limitLinks(links)
+    const nodes = await cluster(6, { net, names, seeds: 6, formWithinMs: 60_000 })
+    let hints = 0
+    net.tap(({ kind, payload }) => {
+      if (kind === 'gossip' && payload?.[0] === 0x12) hints++
+    })
+    await net.run(120_000)
+    expect(hints).toBe(0)
+    for (const node of nodes) expect(node.events('node_suspected')).toEqual([])
   })
 })
 
