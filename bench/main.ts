@@ -3,7 +3,7 @@ import { cpus } from 'node:os'
 
 /**
  * `npm run bench` runs all of them, `npm run bench -- join memory` only those. Each checks its own results. The word `quick`
- * is passed on: `faults` then takes two minutes, not twelve.
+ * is passed on: `faults` then takes three minutes, not twelve.
  */
 const BENCHES = ['lookup', 'join', 'memory', 'cluster', 'faults']
 
