@@ -88,8 +88,8 @@ export class Engine {
     this.#prober = new Prober(options, {
       alive: (peer) => this.#roster.touch(peer),
       vouched: (peer) => this.#roster.vouch(peer),
-      hung: (peer) => {
-        if (this.#roster.suspect(peer, 'unanswered')) this.#lookout.hint(peer)
+      hung: (peer, askedAt) => {
+        if (this.#roster.suspect(peer, 'unanswered', askedAt)) this.#lookout.hint(peer)
       },
       report,
     })

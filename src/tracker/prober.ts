@@ -39,7 +39,7 @@ export interface ProberPorts {
   /** A peer does not answer us, but another node. */
   readonly vouched: (peer: NodeId) => void
   /** A peer answers neither us nor others. */
-  readonly hung: (peer: NodeId) => void
+  readonly hung: (peer: NodeId, askedAt: number) => void
   readonly report: Report
 }
 
@@ -168,15 +168,15 @@ export class Prober {
     ])
     if (this.#neighbours.get(peer) !== neighbour) return
     if (answered || neighbour.heardAt >= askedAt) this.#awareness = feelWell(this.#awareness, 'answered')
-    else this.#failed(peer, neighbour, isLast && !vouched)
+    else this.#failed(peer, neighbour, askedAt, isLast && !vouched)
     if (vouched) this.#ports.vouched(peer)
     this.#wait(peer, neighbour)
   }
 
-  #failed(peer: NodeId, neighbour: Neighbour, hangs: boolean): void {
+  #failed(peer: NodeId, neighbour: Neighbour, askedAt: number, hangs: boolean): void {
     neighbour.failures++
     if (this.#isAlone()) this.#awareness = feelWell(this.#awareness, 'alone')
-    if (hangs) this.#ports.hung(peer)
+    if (hangs) this.#ports.hung(peer, askedAt)
     const { probePeriodMs, probeTimeoutMs, transport } = this.#options
     const mostMs = HANG_UP_AFTER * Math.max(probePeriodMs, probeTimeoutMs)
     if (this.#now - neighbour.heardAt >= mostMs) transport.hangUp(peer, 'it answers no probe')

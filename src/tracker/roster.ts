@@ -96,9 +96,16 @@ export class Roster {
     this.vouch(node)
   }
 
-  /** A node that is up does not answer. Returns true when that is news. */
-  suspect(node: NodeId, why: Suspicion): boolean {
-    if (this.#membership.get(node)?.status !== 'up' || !this.#doubts.suspect(node, why)) return false
+  /**
+   * A node that is up does not answer. Returns true when that is news.
+   *
+   * @param askedAt - what it said since then, by whatever way, counts as an answer: others may hear sooner than we that it
+   * goes on, and pass its beat on
+   */
+  suspect(node: NodeId, why: Suspicion, askedAt = Infinity): boolean {
+    const member = this.#membership.get(node)
+    if (member?.status !== 'up' || member.pulse.heardAt >= askedAt) return false
+    if (!this.#doubts.suspect(node, why)) return false
     const info = this.#directory.infoOf(node)
     if (info !== undefined) this.#ports.report('node_suspected', info, why)
     return true

@@ -60,6 +60,25 @@ describe('a provider that hangs, with its connections open', () => {
     })
   })
 
+  test('goes on, and is not suspected anew for what it left unanswered before', async () => {
+    const options = { broadcastPeriodMs: 100, downPeriodMs: 800, probePeriodMs: 200, probeTimeoutMs: 200 }
+    await onSeeds(60, {}, async (net) => {
+      const [a, b, c, d] = (await cluster(4, { net, ...options })) as Four
+      // Where packets are lost, gossip that comes by another way is there before answers that are sent again.
+      net.setFaults([a, b, c], d, { loss: 0.4, delayMs: [1, 30] })
+      await net.run(5_000 + 17 * net.seed)
+      for (const node of [a, b, c]) node.forgetEvents()
+      // Until it is down, and not until the connections are given up.
+      d.stall(1_000 + 5 * net.seed)
+      await net.run(1_600)
+      for (const node of [a, b, c]) {
+        const names = node.events().map(({ name }) => name)
+        const isBack = names.includes('node_up')
+        if (isBack) expect(names.slice(names.indexOf('node_up'))).not.toContain('node_suspected')
+      }
+    })
+  })
+
   test('is returned when there is nothing else', async () => {
     await simulate({ seed: 1 }, async (net) => {
       const [a, , c] = (await cluster(3, { net })) as Three
