@@ -14,7 +14,12 @@ const OBJECTS_PER_IDENTITY = 8
 const OBJECTS = 150
 
 /** What this package makes is gone when it is over, to the last one; but one sync may be under way. */
-const OWN: Readonly<Record<string, number>> = { MonitorState: 0, RegistrationHandle: 0, FramedChannel: 1 }
+const OWN: Readonly<Record<string, number>> = {
+  OwnerState: 0,
+  MonitorState: 0,
+  RegistrationHandle: 0,
+  FramedChannel: 1,
+}
 /** A reading that is not back to base may have come at a bad moment. */
 const TRIES = 3
 
