@@ -10,8 +10,8 @@ const HEAP_BYTES = 5e6
 /** Of objects that anything is made of. */
 const OBJECT_SHARE = 0.1
 /** Objects for each identity that has come and gone: libp2p remembers addresses and keys of peers for hours. */
-const OBJECTS_PER_IDENTITY = 8
-const OBJECTS = 150
+const OBJECTS_PER_IDENTITY = 4
+const OBJECTS = 30
 
 /** What this package makes is gone when it is over, to the last one; but one sync may be under way. */
 const OWN: Readonly<Record<string, number>> = {
