@@ -80,6 +80,7 @@ export class Soak {
       )
     }
     await this.#splits.round()
+    if (this.#rounds % 2 === 1) await this.#splits.round()
     this.#rounds++
     if (this.#rounds % ROUNDS_PER_READING === 0) await this.#read()
   }
@@ -107,7 +108,7 @@ export class Soak {
       `C29: ${rounds} rounds, of them ${disturbed} in which a process stood still by itself`,
       ...this.#loads.flatMap((figures) => loadLines(figures).map((line) => `C7: ${line}`)),
       ...this.#counts.flatMap(({ name, counts }) => [
-        `${name}: longest block of the event loop ${counts.worstLagMs.toFixed(0)} ms; ` +
+        `${name}: longest block of the event loop, by SIGSTOP too, ${counts.worstLagMs.toFixed(0)} ms; ` +
           `messages published ${counts.published}, heard ${counts.heard}; syncs begun ${counts.syncs}`,
         `${name}: events ${Object.entries(counts.events)
           .map(([event, count]) => `${event} ${count}`)
