@@ -79,11 +79,14 @@ export class Exchange {
     return this.#replica.settle(SETTLE_ENTRIES)
   }
 
-  /** What this node can tell a peer of: itself and every owner that is up here. The dead do not count. */
+  /**
+   * What this node can tell a peer of: itself and every owner that is up and whole here. The dead do not count; and who was
+   * heard to have written more than is held would come back elsewhere as it was before.
+   */
   heads(): HeadInfo[] {
     const heads = [{ owner: this.#selfId, ...this.#headOf(this.#selfId), ...this.#self.pulse(), silentMs: 0 }]
     for (const { node, status, pulse } of this.#membership.all()) {
-      if (status !== 'up') continue
+      if (status !== 'up' || this.#roster.isBehind(node)) continue
       const { beat, promiseMs, heardAt } = pulse
       heads.push({ owner: node, ...this.#headOf(node), beat, promiseMs, silentMs: this.#now - heardAt })
     }

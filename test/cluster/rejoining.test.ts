@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { cluster, expectSame, from, haveMet, SimNode, simAddress } from '../../src/testing/index.ts'
 import type { SimulatedNetwork } from '../../src/testing/index.ts'
+import { WIRE_LIMITS } from '../../src/wire/limits.ts'
+import { decodeSyncMessage, encodeSyncMessage } from '../../src/wire/sync-message.ts'
 import {
   expectOrderly,
   instanceOf,
@@ -212,3 +214,35 @@ function tapFirstGossip(net: SimulatedNetwork, sender: SimNode): Map<string, num
   })
   return first
 }
+
+test('who is known to have written more than is held here is not offered to others, who would see it as it was', async () => {
+  const { transport, clock } = await observer()
+  /** Owners that are offered in a sync that begins now. */
+  const offered = async (): Promise<string[]> => {
+    const sent: Uint8Array[] = []
+    transport.events.opened('b', 'sync', {
+      send: (message) => {
+        sent.push(message)
+        return Promise.resolve()
+      },
+      messages: (async function* () {
+        yield encodeSyncMessage({ kind: 'heads', heads: [], more: false })
+        await new Promise(() => undefined)
+      })(),
+      close: () => Promise.resolve(),
+      abort: () => undefined,
+    })
+    await new Promise(setImmediate)
+    return sent
+      .map((message) => decodeSyncMessage(message, WIRE_LIMITS))
+      .flatMap((message) => (message.kind === 'heads' ? message.heads.map(({ owner }) => owner) : []))
+  }
+  transport.events.gossip('c', 'c', beatOf('c'))
+  await clock.advance(100)
+  expect(await offered()).toEqual(['a', 'c'])
+  // What is between, and what this removes, is not known here yet.
+  const remove = { kind: 'remove', version: 4, ref: 2 } as const
+  transport.events.gossip('c', 'c', beatOf('c', { beat: 2, from: 3, to: 4, writes: [remove] }))
+  await clock.advance(100)
+  expect(await offered()).toEqual(['a'])
+})

@@ -11,6 +11,8 @@ const DEADLINE_MS = 25_000
 const POLL_MS = 50
 const QUIET_MS = 4 * PERIODS.broadcastPeriodMs
 const MAX_SHOWN = 12
+/** Who stood still says so only when it goes on, which may be after others have said what they think of it. */
+const HINDSIGHT_MS = 6_000
 
 interface Sight {
   readonly member: Member
@@ -100,15 +102,21 @@ export class Checks {
         ].join('\n'),
       )
     }
-    for (const { life } of this.#crew.running) {
+    const { running } = this.#crew
+    const settledAt = monotonicNow() - HINDSIGHT_MS
+    const fresh = running.map(({ life }) => {
       const { happenings } = life.child
       const from = this.#judged.get(life.child) ?? 0
-      this.#judged.set(life.child, happenings.length)
-      const fresh = happenings.slice(from)
-      for (const { kind, at, text } of fresh) {
-        if (kind === 'lagged') this.#crew.deeds.touch(life.id, at - Number(text) - PERIODS.downPeriodMs)
+      const young = happenings.findIndex(({ at }, index) => index >= from && at > settledAt)
+      const to = young < 0 ? happenings.length : young
+      this.#judged.set(life.child, to)
+      for (const { kind, at, text } of happenings.slice(from)) {
+        if (kind === 'lagged') this.#crew.deeds.touch(life.id, at - Number(text) - PERIODS.downPeriodMs, at)
       }
-      for (const happening of fresh) this.#judgeOne(life, happening)
+      return { life, happenings: happenings.slice(from, to) }
+    })
+    for (const { life, happenings } of fresh) {
+      for (const happening of happenings) this.#judgeOne(life, happening)
     }
   }
 

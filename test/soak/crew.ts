@@ -77,17 +77,12 @@ export class Crew {
     { sameIdentity, samePort }: { readonly sameIdentity: boolean; readonly samePort: boolean },
   ): Promise<void> {
     if (!sameIdentity) member.generation++
-    const { name, line, flush } = member.place
-    const child = this.#fleet.spawn()
-    const { id, address } = await child.ask('open', {
-      line,
-      name,
-      join: this.residents.flatMap(({ life }) => life?.address ?? []),
-      identityFile: join(this.#folder, `${name}-${member.generation}`),
-      mesh: { ...MESH, cluster: this.#cluster },
-      tracker: { ...PERIODS, flush },
-      ...(samePort && member.lastAddress !== undefined ? { listen: member.lastAddress } : {}),
-    })
+    const { lastAddress } = member
+    const { child, id, address } =
+      samePort && lastAddress !== undefined
+        ? // Another process of the machine may have taken the port.
+          await this.#open(member, lastAddress).catch(() => this.#open(member))
+        : await this.#open(member)
     member.life = { child, id, address, offers: new Map() }
     member.lastAddress = address
     this.deeds.end(id)
@@ -159,6 +154,21 @@ export class Crew {
   async end(): Promise<void> {
     await this.#fleet.end()
     await rm(this.#folder, { recursive: true, force: true })
+  }
+
+  async #open(member: Member, listen?: string): Promise<Pick<Life, 'child' | 'id' | 'address'>> {
+    const { name, line, flush } = member.place
+    const child = this.#fleet.spawn()
+    const opened = await child.ask('open', {
+      line,
+      name,
+      join: this.residents.flatMap(({ life }) => life?.address ?? []),
+      identityFile: join(this.#folder, `${name}-${member.generation}`),
+      mesh: { ...MESH, cluster: this.#cluster },
+      tracker: { ...PERIODS, flush },
+      ...(listen === undefined ? {} : { listen }),
+    })
+    return { child, ...opened }
   }
 
   #lose(member: Member): Life {

@@ -23,8 +23,8 @@ export class Deeds {
   }
 
   /** Something was done to it, and is over. */
-  touch(id: string, from = monotonicNow()): void {
-    this.#of(id).push({ from, to: monotonicNow() })
+  touch(id: string, from = monotonicNow(), to = from): void {
+    this.#of(id).push({ from, to })
   }
 
   /** Something was done to one of these not long before. */

@@ -131,5 +131,8 @@ function follow(offers: Map<number, Offer>, write: Write, id: string): void {
       return
     case 'close monitor':
       for (const [key, { monitor }] of offers) if (monitor === write.monitor) offers.delete(key)
+      return
+    case 'end all':
+      offers.clear()
   }
 }

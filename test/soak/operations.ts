@@ -72,9 +72,7 @@ export class Operations {
 
   /** Ends everything that is offered. */
   async clear(): Promise<void> {
-    for (const { member, life } of this.#crew.running) {
-      await member.apply([...life.offers.keys()].map((key) => ({ kind: 'unregister', key })))
-    }
+    for (const { member } of this.#crew.running) await member.apply([{ kind: 'end all' }])
   }
 
   readonly #operations: Record<OperationName, Operation> = {

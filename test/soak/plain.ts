@@ -15,6 +15,7 @@ export type Write =
   | { readonly kind: 'update'; readonly key: number; readonly metadata: JsonObject }
   | { readonly kind: 'unregister'; readonly key: number }
   | { readonly kind: 'close monitor'; readonly monitor: number }
+  | { readonly kind: 'end all' }
 
 /** An instance in a line, as every reader must see it. */
 export const lineOf = ({
@@ -59,11 +60,13 @@ export interface Sample {
   readonly heapBytes: number
   /** Live objects, by class. */
   readonly objects: Readonly<Record<string, number>>
-  /** What keeps the process running, by kind: the least that was seen in a second. */
+  /** What keeps the process running, by kind: the least that was seen in a second. The sockets of connections excepted. */
   readonly resources: Readonly<Record<string, number>>
   /** Of the registry, the tracker and the process, by event. */
   readonly listeners: Readonly<Record<string, number>>
-  /** Of libp2p, by protocol; and connections. */
+  /** Of libp2p. Two nodes that dial each other at once may keep both. */
+  readonly connections: number
+  /** Of libp2p, by protocol: the least that was seen in a second. */
   readonly streams: Readonly<Record<string, number>>
 }
 
@@ -85,4 +88,6 @@ export interface Reading {
   readonly changes: number
   /** Longest time between two of its beats, while it had something to say in each period. */
   readonly longestBeatMs: number
+  /** The same without the time in which the process was ready to run and the machine ran others. */
+  readonly longestOwnBeatMs: number
 }

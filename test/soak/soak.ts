@@ -10,8 +10,10 @@ import { Splits } from './splits.ts'
 
 const STEPS_PER_ROUND = 12
 /** Rounds between two looks at what the residents use. */
-const ROUNDS_PER_READING = 6
+const ROUNDS_PER_READING = 8
 const ROUNDS_PER_LOAD = 25
+/** What follows on the last round: a purge, and a reading. */
+const LAST_READING_MS = 15_000
 
 /** Rounds of chance, each ended by a quiet moment in which all must agree, until the time is over. */
 export class Soak {
@@ -49,13 +51,13 @@ export class Soak {
   async run(ms: number): Promise<void> {
     const startedAt = monotonicNow()
     await this.#checks.quiet()
-    // Each kind once, so that what is loaded, compiled and cached once is so before the first reading.
+    // Everything once, so that what is loaded, compiled and cached once is so before the first reading.
     await this.#operations.each()
-    await this.#checks.quiet()
+    await this.#round()
     await this.#read()
-    while (since(startedAt) < ms) await this.#round()
+    do await this.#round()
+    while (since(startedAt) < ms - LAST_READING_MS)
     await this.#read()
-    this.#base.check()
     this.#counts = await Promise.all(
       this.#crew.residents.map(async ({ name, life }) => {
         if (life === undefined) throw new Error(`${name} is dead`)
@@ -78,6 +80,7 @@ export class Soak {
       )
     }
     await this.#splits.round()
+    if (this.#rounds % 2 === 1) await this.#splits.round()
     this.#rounds++
     if (this.#rounds % ROUNDS_PER_READING === 0) await this.#read()
   }
@@ -89,7 +92,6 @@ export class Soak {
     await this.#operations.clear()
     await this.#checks.quiet({ alone: true })
     await this.#base.read()
-    this.#base.check()
   }
 
   /** What the run was, in lines. */
@@ -106,7 +108,7 @@ export class Soak {
       `C29: ${rounds} rounds, of them ${disturbed} in which a process stood still by itself`,
       ...this.#loads.flatMap((figures) => loadLines(figures).map((line) => `C7: ${line}`)),
       ...this.#counts.flatMap(({ name, counts }) => [
-        `${name}: longest block of the event loop ${counts.worstLagMs.toFixed(0)} ms; ` +
+        `${name}: longest block of the event loop, by SIGSTOP too, ${counts.worstLagMs.toFixed(0)} ms; ` +
           `messages published ${counts.published}, heard ${counts.heard}; syncs begun ${counts.syncs}`,
         `${name}: events ${Object.entries(counts.events)
           .map(([event, count]) => `${event} ${count}`)

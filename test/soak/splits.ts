@@ -8,7 +8,7 @@ import type { Operations } from './operations.ts'
 import type { Told, Write } from './plain.ts'
 
 /** A pause in which a process may be taken for dead by others. */
-const LONG_LAG_MS = PERIODS.downPeriodMs / 4
+const LONG_LAG_MS = PERIODS.downPeriodMs / 10
 
 type Kind = 'short split' | 'long split' | 'freeze'
 
@@ -71,26 +71,56 @@ export class Splits {
         told: (await observer.life?.child.ask('recorded')) ?? [],
       })),
     )
-    if (this.#stoodStill(startedAt)) {
+    const verdicts = this.#verdictsSince(startedAt)
+    if (
+      verdicts.some((verdict) => verdict.times > 1 || verdict.times !== Number(isApart(kind, side, verdict)))
+    ) {
+      // Who saw whom go is as expected, unless a process stood still by itself.
+      if (!this.#stoodStill(startedAt, kind === 'freeze' ? side : []))
+        throw new Error(this.#told(`C29, ${kind}: who was down for whom`, startedAt))
       this.#disturbed++
-      return
+      if (verdicts.some(({ times }) => times > 1)) return
     }
     const wrong = recorded.flatMap(({ observer, told }) => {
-      const isHere = side.includes(observer)
       const expected = changes.flatMap((each) => {
-        const isApart = side.includes(each.member) !== isHere
-        if (kind === 'freeze') return expectedOf(each, isApart && !isHere ? 'after' : 'never')
-        return expectedOf(each, isApart && kind === 'long split' ? 'meanwhile' : 'never')
+        const { times } = verdicts.find((one) => one.observer === observer && one.owner === each.member) ?? {
+          times: 0,
+        }
+        return expectedOf(each, times === 0 ? 'never' : kind === 'freeze' ? 'after' : 'meanwhile')
       })
       return difference(observer.name, told, expected)
     })
-    if (wrong.length > 0)
-      throw new Error([`C29, ${kind} of ${side.map(({ name }) => name).join(', ')}:`, ...wrong].join('\n'))
+    if (wrong.length > 0) throw new Error(this.#told([`C29, ${kind}:`, ...wrong].join('\n'), startedAt))
+  }
+
+  /** How often each was down for each other. */
+  #verdictsSince(since: number): Verdict[] {
+    const { members } = this.#crew
+    return members.flatMap((observer) =>
+      members
+        .filter((owner) => owner !== observer)
+        .map((owner) => ({
+          observer,
+          owner,
+          times: (observer.life?.child.happenings ?? []).filter(
+            ({ kind, at, node }) => kind === 'node_down' && at > since && node === owner.life?.id,
+          ).length,
+        })),
+    )
+  }
+
+  /** With all that was heard in the round. */
+  #told(what: string, since: number): string {
+    const heard = this.#crew.running.flatMap(({ member, life }) => [
+      `  ${member.name} heard since the round began at ${since.toFixed(0)}:`,
+      ...life.child.happenings.filter(({ at }) => at > since).map((each) => `    ${JSON.stringify(each)}`),
+    ])
+    return [what, ...heard].join('\n')
   }
 
   async #split(kind: Kind, random: SeededRandom, side: readonly Member[], others: readonly Member[]) {
     await this.#crew.cut(side, others)
-    const lengthMs = PERIODS.downPeriodMs * (kind === 'long split' ? 1.6 : 0.3)
+    const lengthMs = PERIODS.downPeriodMs * (kind === 'long split' ? 1.6 : 0.2)
     await setTimeout(lengthMs / 2)
     const changes: Changes[] = []
     for (const member of this.#crew.members) changes.push(await change(member, random))
@@ -111,17 +141,28 @@ export class Splits {
     return changes
   }
 
-  #stoodStill(since: number): boolean {
-    return this.#crew.running.some(({ life }) =>
-      life.child.happenings.some(
-        ({ kind, at, text }) =>
-          kind === 'lagged' &&
-          at > since &&
-          Number(text) > LONG_LAG_MS &&
-          !this.#crew.deeds.explain(at, life.id),
-      ),
+  /** Not counting those that were made to. */
+  #stoodStill(since: number, frozen: readonly Member[]): boolean {
+    return this.#crew.running.some(
+      ({ member, life }) =>
+        !frozen.includes(member) &&
+        life.child.happenings.some(
+          ({ kind, at, text }) => kind === 'lagged' && at > since && Number(text) > LONG_LAG_MS,
+        ),
     )
   }
+}
+
+interface Verdict {
+  readonly observer: Member
+  readonly owner: Member
+  readonly times: number
+}
+
+/** The observer cannot hear the owner for longer than `downPeriodMs`, and knows that it is not its own doing. */
+function isApart(kind: Kind, side: readonly Member[], { observer, owner }: Verdict): boolean {
+  const [isHere, isThere] = [side.includes(observer), side.includes(owner)]
+  return kind === 'long split' ? isHere !== isThere : kind === 'freeze' && isThere && !isHere
 }
 
 /** Two of five, each time others; or one. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Monitor, type RegistrationHandle, type Registry, type Transport } from '../../src/index.ts'
 import type { Setup } from '../processes/node.ts'
@@ -24,8 +25,25 @@ const cut = new Set<string>()
 const registrations = new Map<number, RegistrationHandle>()
 const monitors = new Map<number, Monitor>()
 const traffic = { published: 0, heard: 0, syncs: 0 }
-let beats: number[] | undefined
+let beats: Moment[] | undefined
 let worstLagMs = 0
+
+interface Moment {
+  readonly at: number
+  /** For how long the main thread was ready to run until now, and was not run. */
+  readonly waitedMs: number
+}
+
+const moment = (): Moment => ({ at: performance.now(), waitedMs: waited() })
+
+function waited(): number {
+  try {
+    return Number(readFileSync('/proc/self/schedstat', 'utf8').split(' ')[1]) / 1e6
+  } catch {
+    // Only Linux tells.
+    return 0
+  }
+}
 
 function opened(): Crew {
   if (crew === undefined) throw new Error('not open')
@@ -39,7 +57,7 @@ function overhear(transport: Transport): void {
   const start = transport.start.bind(transport)
   transport.publish = (message) => {
     traffic.published++
-    beats?.push(performance.now())
+    beats?.push(moment())
     return publish(message)
   }
   transport.open = (peer, purpose, signal) => {
@@ -97,6 +115,12 @@ function write(registry: Registry, each: Write): string {
       monitors.get(each.monitor)?.close()
       monitors.delete(each.monitor)
       for (const [key, { active }] of registrations) if (!active) registrations.delete(key)
+      return ''
+    case 'end all':
+      for (const registration of registrations.values()) registration.unregister()
+      for (const monitor of monitors.values()) monitor.close()
+      registrations.clear()
+      monitors.clear()
       return ''
   }
 }
@@ -170,7 +194,8 @@ const commands = {
     const busy = registry.register({ name: `reader-${process.pid}`, version: '1.0.0' })
     const times: number[] = []
     beats = []
-    const startedAt = performance.now()
+    const first = moment()
+    const startedAt = first.at
     let own = 0
     for (let index = 0, now = startedAt; now < startedAt + ms; now = performance.now()) {
       for (let each = 0; each < LOOKUPS_PER_TURN; each++, index++) {
@@ -181,7 +206,11 @@ const commands = {
       busy.update({ metadata: { own: ++own } })
       await turn()
     }
-    const published = [startedAt, ...beats, performance.now()]
+    const published = [first, ...beats, moment()]
+    const gaps = published.slice(1).map(({ at, waitedMs }, index) => {
+      const before = published[index] ?? first
+      return { ms: at - before.at, ownMs: at - before.at - (waitedMs - before.waitedMs) }
+    })
     beats = undefined
     busy.unregister()
     const sorted = Float64Array.from(times).sort()
@@ -191,7 +220,8 @@ const commands = {
       medianUs: 1_000 * quantile(sorted, 0.5),
       p99Us: 1_000 * quantile(sorted, 0.99),
       changes,
-      longestBeatMs: Math.max(...published.slice(1).map((at, index) => at - (published[index] ?? at))),
+      longestBeatMs: Math.max(...gaps.map(({ ms: gapMs }) => gapMs)),
+      longestOwnBeatMs: Math.max(...gaps.map(({ ownMs }) => ownMs)),
     }
   },
 
