@@ -8,8 +8,8 @@ import type { RollcallErrorCode } from '../errors.ts'
 import { Admission } from './admission.ts'
 import type { Directory } from './directory.ts'
 import type { Doubts } from './doubts.ts'
-import { NODE_TOPIC } from './node-entry.ts'
 import type { ResolvedTrackerOptions } from './options.ts'
+import { Rivals } from './rivals.ts'
 import type { Suspicion, TrackerEvents } from './types.ts'
 
 /** Nodes that fell silent and were purged of which the addresses are still tried: enough to meet again after a split. */
@@ -43,6 +43,7 @@ export class Roster {
   readonly #doubts: Doubts
   readonly #verifying = new Map<NodeId, Promise<void>>()
   readonly #admission: Admission
+  readonly #rivals: Rivals
   /** Purged for their silence, oldest first. The transport goes on dialling them (C28). */
   readonly #lost = new Set<NodeId>()
   #isolated = false
@@ -61,6 +62,7 @@ export class Roster {
     this.#directory = directory
     this.#doubts = doubts
     this.#ports = ports
+    this.#rivals = new Rivals(options.transport, replica, membership, directory)
     this.#admission = new Admission(options.clock, (node) => this.#verify(node))
   }
 
@@ -201,17 +203,17 @@ export class Roster {
     const member = this.#membership.get(owner)
     if (member === undefined || member.status === 'up') return
     // One proof is enough: who is heard for `downPeriodMs` all the same lives behind an address that means another host there.
-    if (member.refusedAt === -Infinity && this.#isAtOurPlace(owner)) {
+    if (member.refusedAt === -Infinity && this.#rivals.isAtOurPlace(owner)) {
       this.#membership.replace(owner, this.#now)
     }
     const held = this.#replica.head(owner)
     if (!this.#membership.mayRaise(owner, held, this.#now)) return
     this.#replaceAtPlaceOf(owner)
     const admitted = (looked: boolean): void => {
-      if (looked && this.#isReplaced(owner)) this.#membership.replace(owner, this.#now)
+      if (looked && this.#rivals.replaced(owner)) this.#membership.replace(owner, this.#now)
       this.raise(owner)
     }
-    if (!this.#admission.admits(owner, this.#rivalsOf(owner), admitted)) return
+    if (!this.#admission.admits(owner, this.#rivals.of(owner), admitted)) return
 
     this.#membership.raise(owner, held, this.#now)
     this.#admission.forget(owner)
@@ -270,43 +272,16 @@ export class Roster {
 
   /** C12: two processes cannot listen at one place, so a node there that we are not connected to is gone. */
   #replaceAtPlaceOf(owner: NodeId): void {
-    const holder = this.#directory.holderOfPlace(owner)
-    const member = holder === undefined ? undefined : this.#membership.get(holder)
-    if (member?.status !== 'up' || this.#options.transport.neighbours().includes(member.node)) return
-    if (this.#membership.replace(member.node, this.#now)) this.#lower(member, 'replaced')
-  }
-
-  /** C12, told in the other order: a neighbour, just looked at, lives at its place, so what is told of the owner is old. */
-  #isReplaced(owner: NodeId): boolean {
-    const neighbours = this.#options.transport.neighbours()
-    if (this.#membership.get(owner)?.refusedAt !== -Infinity || neighbours.includes(owner)) return false
-    const holder = this.#directory.holderOfPlace(owner)
-    return (
-      holder !== undefined && this.#membership.get(holder)?.status === 'up' && neighbours.includes(holder)
-    )
-  }
-
-  /** Others that are up and bear its name, or are shown at its place. */
-  #rivalsOf(owner: NodeId): NodeId[] {
-    const named = this.#replica.getByKey(NODE_TOPIC, this.#directory.get(owner).name).map(({ node }) => node)
-    const rivals = new Set([...named, this.#directory.holderOfPlace(owner)])
-    return [...rivals]
-      .filter((node) => node !== undefined)
-      .filter((node) => node !== owner && this.#membership.get(node)?.status === 'up')
-  }
-
-  /** This node lives there, and has no connection to it: the owner is one that lived there before. */
-  #isAtOurPlace(owner: NodeId): boolean {
-    const { transport } = this.#options
-    if (transport.neighbours().includes(owner)) return false
-    return this.#directory.isAt(owner, transport.addresses())
+    const holder = this.#rivals.goneFrom(owner)
+    if (holder !== undefined && this.#membership.replace(holder.node, this.#now))
+      this.#lower(holder, 'replaced')
   }
 
   /** C40: both are kept. */
   #checkName(owner: NodeId): void {
     const newer = this.#directory.infoOf(owner)
-    for (const { node } of this.#replica.getByKey(NODE_TOPIC, this.#directory.get(owner).name)) {
-      const older = node === owner ? undefined : this.#directory.infoOf(node)
+    for (const node of this.#rivals.namesakes(owner)) {
+      const older = this.#directory.infoOf(node)
       if (older !== undefined && newer !== undefined) this.#ports.report('name_conflict', older, newer)
     }
   }
@@ -321,7 +296,7 @@ export class Roster {
   }
 
   async #look(node: NodeId): Promise<void> {
-    if (this.#isAtOurPlace(node)) return
+    if (this.#rivals.isAtOurPlace(node)) return
     if ((await this.#options.transport.examine(node)) === 'refused') {
       this.refuse(node)
       return
