@@ -70,10 +70,10 @@ export class Beater {
     if (this.#writer.pending && !this.#over) this.#flush()
   }
 
-  /** Says now that this node lives, for those who doubt it. At most once in a `flushIntervalMs`. */
+  /** Says now that this node lives, for those who doubt it, unless it did so just now: hints may come by the hundred. */
   speak(): void {
-    const { clock, flushIntervalMs } = this.#options
-    if (!this.#over && clock.now() - this.#flushedAt >= flushIntervalMs) this.#flush()
+    const { clock, probeTimeoutMs } = this.#options
+    if (!this.#over && clock.now() - this.#flushedAt >= probeTimeoutMs) this.#flush()
   }
 
   /** A new incarnation begins: its beats count from 1. */
