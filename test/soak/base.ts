@@ -102,11 +102,13 @@ function faultsOf(readings: readonly Reading[]): string[] {
   const identities = last.identities - first.identities
   compare('listeners', ({ listeners }) => listeners, exactly)
   if (first.neighbours === last.neighbours) {
-    const spares = Math.max(0, last.connections - first.connections)
+    // A spare connection has a timer, and so has a channel that waits for its peer.
+    const more =
+      Math.max(0, last.connections - first.connections) + Math.max(0, channelsOf(last) - channelsOf(first))
     compare(
       'handles',
       ({ resources }) => resources,
-      (before, kind) => before + (kind === 'Timeout' ? spares : 0),
+      (before, kind) => before + (kind === 'Timeout' ? more : 0),
     )
     // Those for probes are opened when there is something to ask.
     compare(
@@ -144,6 +146,13 @@ function heapOf(readings: readonly Sample[]): { readonly before: number; readonl
 
 const connectionsOf = ({ neighbours, connections, streams }: Sample): string =>
   `neighbours ${neighbours}, connections ${connections}, streams ${text(streams)}`
+
+/** Streams of this package's own protocols. */
+const channelsOf = ({ streams }: Sample): number =>
+  Object.entries(streams).reduce(
+    (total, [protocol, count]) => total + (protocol.startsWith('/rollcall/') ? count : 0),
+    0,
+  )
 
 const exactly = (before: number): number => before
 
