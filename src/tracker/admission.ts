@@ -10,32 +10,36 @@ const MAX_WAIT_MS = 1_000
  */
 export class Admission {
   readonly #clock: Clock
-  readonly #look: (node: NodeId) => Promise<void>
+  readonly #look: (node: NodeId) => Promise<boolean>
   readonly #states = new Map<NodeId, 'waiting' | 'admitted'>()
 
-  /** @param look - looks whether a node is alive, and draws the consequence; never rejects. */
-  constructor(clock: Clock, look: (node: NodeId) => Promise<void>) {
+  /** @param look - true when a node was found alive; draws the consequence when it is dead; never rejects. */
+  constructor(clock: Clock, look: (node: NodeId) => Promise<boolean>) {
     this.#clock = clock
     this.#look = look
   }
 
   /**
-   * True when the newcomer may be shown. Else `then` is called once it may: when every rival was `looked` at, or after
-   * a wait.
+   * True when the newcomer may be shown. Else `then` is called once it may: when every rival was looked at, or after a
+   * wait. `alive`: the rivals that were found to live.
    */
-  admits(newcomer: NodeId, rivals: readonly NodeId[], then: (looked: boolean) => void): boolean {
+  admits(newcomer: NodeId, rivals: readonly NodeId[], then: (alive: ReadonlySet<NodeId>) => void): boolean {
     const state = this.#states.get(newcomer)
     if (state !== undefined) return state === 'admitted'
     if (rivals.length === 0) return true
     this.#states.set(newcomer, 'waiting')
-    const admit = (looked: boolean): void => {
+    const alive = new Set<NodeId>()
+    const admit = (): void => {
       timer.cancel()
       if (this.#states.get(newcomer) !== 'waiting') return
       this.#states.set(newcomer, 'admitted')
-      then(looked)
+      then(alive)
     }
-    const timer = this.#clock.setTimer(() => admit(false), MAX_WAIT_MS)
-    void Promise.all(rivals.map((rival) => this.#look(rival))).then(() => admit(true))
+    const timer = this.#clock.setTimer(admit, MAX_WAIT_MS)
+    const looks = rivals.map(async (rival) => {
+      if (await this.#look(rival)) alive.add(rival)
+    })
+    void Promise.all(looks).then(admit)
     return false
   }
 

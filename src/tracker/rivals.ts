@@ -22,7 +22,7 @@ export class Rivals {
 
   /** Others that are up and bear its name, or are shown at its place. */
   of(owner: NodeId): NodeId[] {
-    const holder = this.#holderOf(owner)
+    const holder = this.holderOf(owner)
     const rivals = new Set([...this.namesakes(owner), ...(holder === undefined ? [] : [holder.node])])
     return [...rivals].filter((node) => this.#membership.get(node)?.status === 'up')
   }
@@ -34,32 +34,20 @@ export class Rivals {
     return shown.filter((node) => node !== owner)
   }
 
-  /** Who was up at its place and has no connection with us: it is gone from there. */
-  goneFrom(owner: NodeId): Member | undefined {
-    const holder = this.#holderOf(owner)
-    return holder === undefined || this.#isNeighbour(holder.node) ? undefined : holder
-  }
-
-  /** A neighbour lives at its place, and nothing has spoken against it yet: what is told of it is old. */
-  replaced(owner: NodeId): boolean {
-    if (this.#membership.get(owner)?.refusedAt !== -Infinity || this.#isNeighbour(owner)) return false
-    const holder = this.#holderOf(owner)
-    return holder !== undefined && this.#isNeighbour(holder.node)
-  }
-
   /** This node lives there, and has no connection to it: the owner is one that lived there before. */
   isAtOurPlace(owner: NodeId): boolean {
-    return !this.#isNeighbour(owner) && this.#directory.isAt(owner, this.#transport.addresses())
+    return !this.isNeighbour(owner) && this.#directory.isAt(owner, this.#transport.addresses())
   }
 
   /** The other node that is up at its place. */
-  #holderOf(owner: NodeId): Member | undefined {
+  holderOf(owner: NodeId): Member | undefined {
     const holder = this.#directory.holderOfPlace(owner)
     const member = holder === undefined ? undefined : this.#membership.get(holder)
     return member?.status === 'up' ? member : undefined
   }
 
-  #isNeighbour(node: NodeId): boolean {
+  /** We are connected with it. */
+  isNeighbour(node: NodeId): boolean {
     return this.#transport.neighbours().includes(node)
   }
 }

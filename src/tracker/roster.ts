@@ -41,7 +41,7 @@ export class Roster {
   readonly #membership: Membership
   readonly #directory: Directory
   readonly #doubts: Doubts
-  readonly #verifying = new Map<NodeId, Promise<void>>()
+  readonly #verifying = new Map<NodeId, Promise<boolean>>()
   readonly #admission: Admission
   readonly #rivals: Rivals
   /** Purged for their silence, oldest first. The transport goes on dialling them (C28). */
@@ -209,8 +209,8 @@ export class Roster {
     const held = this.#replica.head(owner)
     if (!this.#membership.mayRaise(owner, held, this.#now)) return
     this.#replaceAtPlaceOf(owner)
-    const admitted = (looked: boolean): void => {
-      if (looked && this.#rivals.replaced(owner)) this.#membership.replace(owner, this.#now)
+    const admitted = (alive: ReadonlySet<NodeId>): void => {
+      this.#settlePlaceOf(owner, alive)
       this.raise(owner)
     }
     if (!this.#admission.admits(owner, this.#rivals.of(owner), admitted)) return
@@ -270,11 +270,23 @@ export class Roster {
     if (this.#lost.delete(node)) this.#options.transport.forget(node)
   }
 
-  /** C12: two processes cannot listen at one place, so a node there that we are not connected to is gone. */
+  /** C12: two processes cannot listen at one place, so where one that we are connected to lives, no other does. */
   #replaceAtPlaceOf(owner: NodeId): void {
-    const holder = this.#rivals.goneFrom(owner)
-    if (holder !== undefined && this.#membership.replace(holder.node, this.#now))
-      this.#lower(holder, 'replaced')
+    if (this.#rivals.isNeighbour(owner)) this.#replace(this.#rivals.holderOf(owner))
+  }
+
+  /** The one that was shown at its place was looked at: of the two, one is old news. */
+  #settlePlaceOf(owner: NodeId, alive: ReadonlySet<NodeId>): void {
+    const holder = this.#rivals.holderOf(owner)
+    if (holder === undefined || this.#rivals.isNeighbour(owner)) return
+    if (!alive.has(holder.node)) this.#replace(holder)
+    // One proof is enough: who is heard for `downPeriodMs` all the same has a place of its own.
+    else if (this.#membership.get(owner)?.refusedAt === -Infinity) this.#membership.replace(owner, this.#now)
+  }
+
+  #replace(holder: Member | undefined): void {
+    if (holder === undefined || this.#rivals.isNeighbour(holder.node)) return
+    if (this.#membership.replace(holder.node, this.#now)) this.#lower(holder, 'replaced')
   }
 
   /** C40: both are kept. */
@@ -286,8 +298,8 @@ export class Roster {
     }
   }
 
-  /** Dials a node about which there is doubt, once at a time. */
-  #verify(node: NodeId): Promise<void> {
+  /** Dials a node about which there is doubt, once at a time. True when it was found alive. */
+  #verify(node: NodeId): Promise<boolean> {
     const underWay = this.#verifying.get(node)
     if (underWay !== undefined) return underWay
     const verifying = this.#look(node).finally(() => this.#verifying.delete(node))
@@ -295,14 +307,16 @@ export class Roster {
     return verifying
   }
 
-  async #look(node: NodeId): Promise<void> {
-    if (this.#rivals.isAtOurPlace(node)) return
-    if ((await this.#options.transport.examine(node)) === 'refused') {
+  async #look(node: NodeId): Promise<boolean> {
+    if (this.#rivals.isAtOurPlace(node)) return false
+    const verdict = await this.#options.transport.examine(node)
+    if (verdict === 'refused') {
       this.refuse(node)
-      return
+      return false
     }
     this.#membership.trust(node)
     this.raise(node)
+    return verdict === 'alive' || this.#rivals.isNeighbour(node)
   }
 
   #judgeIsolation(): void {

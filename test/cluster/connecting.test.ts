@@ -88,6 +88,24 @@ describe('addresses that are the same on many hosts', () => {
     expect(told.slice(3)).toEqual(['node_down b replaced', 'node_up e'])
   })
 
+  test('of two at one place the one that lives there is shown, in whatever order they are told of', async () => {
+    for (const order of [
+      ['old', 'new'],
+      ['new', 'old'],
+    ]) {
+      const { transport, clock, told } = await observer()
+      transport.examine = (node) => Promise.resolve(node === 'new' ? 'alive' : 'refused')
+      for (const owner of order) {
+        transport.events.gossip(owner, 'x', at(owner, '/memory/place'))
+        await clock.advance(2_000)
+      }
+      expect(told.filter((each) => each.includes('new'))).toEqual(['node_up new'])
+      expect(told.filter((each) => each.includes('old'))).toEqual(
+        order[0] === 'old' ? ['node_up old', 'node_down old refused'] : [],
+      )
+    }
+  })
+
   test('and a node that moved gives up the place it had', async () => {
     const { transport, clock, told } = await observer()
     const hear = async (owner: string, message: Uint8Array): Promise<void> => {

@@ -58,9 +58,7 @@ class ScriptedTransport implements Transport {
     return undefined
   }
 
-  examine(): Promise<'unknown'> {
-    return Promise.resolve('unknown')
-  }
+  examine: Transport['examine'] = () => Promise.resolve('unknown')
 
   hangUp(): void {
     return undefined
