@@ -22,8 +22,6 @@ const NEVER: Flaps = { downs: [], score: 0, flapping: false }
  */
 const REUSE = 0.5
 const CEILING = 2
-/** A score below this says nothing any more. */
-const FORGET = 0.05
 
 /** The flaps after a node went down. Times are ms on one monotonic clock. */
 export function wentDown(flaps: Flaps = NEVER, limits: FlapLimits, now: number): Flaps {
@@ -36,10 +34,11 @@ export function wentDown(flaps: Flaps = NEVER, limits: FlapLimits, now: number):
 
 /** The flaps after time has passed. Undefined: there is nothing left to remember. */
 export function settle(flaps: Flaps, limits: FlapLimits, now: number): Flaps | undefined {
-  const score = scoreAt(flaps, limits, now)
-  if (score < FORGET) return undefined
-  if (flaps.flapping && score <= REUSE * limits.flapLimit) return { ...flaps, flapping: false }
-  return flaps
+  if (!flaps.flapping) {
+    // No down of it counts any more. Nodes come and go by the thousand, and each that went has such a record.
+    return now - (flaps.downs.at(-1) ?? now) > limits.flapWindowMs ? undefined : flaps
+  }
+  return scoreAt(flaps, limits, now) <= REUSE * limits.flapLimit ? { ...flaps, flapping: false } : flaps
 }
 
 /** The score of this moment. */

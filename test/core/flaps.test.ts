@@ -50,6 +50,12 @@ describe('a flapping node is steady', () => {
   })
 })
 
+test('a node that went down once is remembered for a window, to the ms', () => {
+  const flaps = downAt(0)
+  expect(settle(flaps, LIMITS, LIMITS.flapWindowMs)).toBe(flaps)
+  expect(settle(flaps, LIMITS, LIMITS.flapWindowMs + 1)).toBeUndefined()
+})
+
 test('what is remembered is bounded, and ends', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(100_000), { minLength: 1 }), (pauses) => {
@@ -61,7 +67,8 @@ test('what is remembered is bounded, and ends', () => {
         expect(flaps.downs.length).toBeLessThanOrEqual(LIMITS.flapLimit + 1)
         expect(scoreAt(flaps, LIMITS, at)).toBeLessThanOrEqual(2 * LIMITS.flapLimit)
       }
-      expect(flaps && settle(flaps, LIMITS, at + 8 * LIMITS.flapWindowMs)).toBeUndefined()
+      const steady = flaps && settle(flaps, LIMITS, at + 2.1 * LIMITS.flapWindowMs)
+      expect(steady && settle(steady, LIMITS, at + 2.1 * LIMITS.flapWindowMs)).toBeUndefined()
     }),
   )
 })
