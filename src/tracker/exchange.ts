@@ -66,12 +66,15 @@ export class Exchange {
     if (!this.#roster.sense(owner, sign)) return
     this.#membership.claim(owner, incarnation, beat.to)
     this.#roster.join(owner, via, beat)
+    if (owner === via) this.#roster.raise(owner)
+    else this.#roster.raiseOnHearsay(owner, via)
   }
 
   /** Takes in a frame that a peer sent in a sync. The heads that came before it told of its owner's life. */
   learn(owner: NodeId, via: NodeId, frame: Frame<Json>): void {
-    if (this.#membership.get(owner)?.pulse.incarnation === frame.incarnation)
-      this.#roster.join(owner, via, frame)
+    if (this.#membership.get(owner)?.pulse.incarnation !== frame.incarnation) return
+    this.#roster.join(owner, via, frame)
+    this.#roster.raise(owner)
   }
 
   /** Does a turn's worth of what frames have left to do. True while there is more. */

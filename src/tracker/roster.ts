@@ -46,6 +46,8 @@ export class Roster {
   readonly #rivals: Rivals
   /** Purged for their silence, oldest first. The transport goes on dialling them (C28). */
   readonly #lost = new Set<NodeId>()
+  /** Down, and heard again by way of others: a sync must tell whether what is held of them is all there is. */
+  readonly #unconfirmed = new Set<NodeId>()
   #isolated = false
 
   constructor(
@@ -74,10 +76,11 @@ export class Roster {
     return this.#options.clock.now()
   }
 
-  /** True while the replica lacks writes that the owner itself has claimed. */
+  /** True while the replica lacks writes that the owner itself has claimed, or may well lack some. */
   isBehind(owner: NodeId): boolean {
     const member = this.#membership.get(owner)
     if (member === undefined) return false
+    if (this.#unconfirmed.has(owner)) return true
     const held = this.#headOf(owner)
     return held.incarnation !== member.pulse.incarnation || held.version < member.latest
   }
@@ -179,7 +182,7 @@ export class Roster {
     }
   }
 
-  /** Joins a frame that `via` delivered, and shows its owner if that makes it whole. */
+  /** Joins a frame that `via` delivered. */
   join(owner: NodeId, via: NodeId, frame: Frame<Json>): void {
     const size = this.#replica.state(owner)?.sizeAfter(frame) ?? frame.writes.length
     const { maxEntriesPerNode } = this.#options
@@ -195,7 +198,19 @@ export class Roster {
       this.#readFacts(owner, received.change)
       if (this.#replica.isVisible(owner)) this.#reportDiff(owner, received.change)
     }
-    this.raise(owner)
+  }
+
+  /**
+   * Shows an owner of which a beat came by way of others. Gossip calls in what it missed for some seconds, so of one that was
+   * away the beat may be older than its silence, and the state with it: `via`, or another, must confirm it in a sync.
+   */
+  raiseOnHearsay(owner: NodeId, via: NodeId): void {
+    const member = this.#membership.get(owner)
+    if (member?.status !== 'down') this.raise(owner)
+    else if (this.#membership.mayRaise(owner, this.#replica.head(owner), this.#now)) {
+      this.#unconfirmed.add(owner)
+      this.#ports.behind(owner, via)
+    }
   }
 
   /** Shows an owner that is alive and whose state is whole: one up, with everything it has. */
@@ -216,6 +231,7 @@ export class Roster {
     if (!this.#admission.admits(owner, this.#rivals.of(owner), admitted)) return
 
     this.#membership.raise(owner, held, this.#now)
+    this.#unconfirmed.delete(owner)
     this.#admission.forget(owner)
     this.#directory.claimPlace(owner)
     const joins = this.#replica.show(owner)
@@ -250,6 +266,7 @@ export class Roster {
     const info = this.#directory.info({ ...member, status: 'down', reason })
     this.#replica.forget(member.node)
     this.#directory.delete(member.node)
+    this.#unconfirmed.delete(member.node)
     this.#admission.forget(member.node)
     if (reason === 'silent') this.#lose(member.node)
     else this.#options.transport.forget(member.node)

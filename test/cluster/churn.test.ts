@@ -215,12 +215,12 @@ describe('C8: names used once', () => {
       await come(15)
       const before = await quietTraffic(net, 120_000)
       const growths: number[] = []
-      for (let batch = 0; batch < 3; batch++) {
+      for (let batch = 0; batch < 6; batch++) {
         const heap = await heapUsed()
         await come(50)
         growths.push(((await heapUsed()) - heap) / 500)
       }
-      expect(count).toBe(150 + 3 * 500)
+      expect(count).toBe(150 + 6 * 500)
       for (const node of stay) {
         expect(node.tracker.nodes()).toHaveLength(3)
         expect(node.registry.services()).toHaveLength(0)

@@ -199,7 +199,12 @@ describeFaults('partitions', [...EACH_LINE, ...MIXED], (lines) => {
           splits,
         ])
         expect([times('node_up'), times('service_up')]).toEqual([splits, splits])
-        expect(times('service_changed')).toBe(rounds - splits)
+        const heard = observer
+          .told(other)
+          .map(({ kind, at, text }) => `${at.toFixed(0)} ${kind} ${text ?? ''}`)
+        expect(times('service_changed'), `${observer.name} of ${other.name}: ${heard.join('; ')}`).toBe(
+          rounds - splits,
+        )
       }
     }
   })
