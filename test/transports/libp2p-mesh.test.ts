@@ -265,6 +265,82 @@ describe('watchdog', () => {
   })
 })
 
+describe('what a bad network lost when a connection was made', () => {
+  const kinds = [
+    ['2', makeLine2],
+    ['3', makeLine3],
+  ] as const
+
+  /** Does nothing for some calls, as if what they send were lost. Returns how often it was called. */
+  function lose(service: object, method: string, isLost: (call: number) => boolean): () => number {
+    const target = service as Record<string, (...args: unknown[]) => Promise<unknown>>
+    const original = target[method]!.bind(service)
+    let called = 0
+    target[method] = async (...args) => {
+      called += 1
+      if (!isLost(called)) return original(...args)
+      // Gossipsub itself tells nobody when it opens no stream.
+      if (method === 'identify') throw new Error('lost')
+      return undefined
+    }
+    return () => called
+  }
+
+  const identifyOf = (node: Made['node']): object => (node.services as { identify: object }).identify
+
+  test.each(kinds)(
+    'libp2p %s: who does not learn who the other is asks again, on the same connection',
+    async (_line, make) => {
+      const a = await make({ memberGraceMs: 200 })
+      const b = await make({ memberGraceMs: 200 })
+      const asked = [a, b].map(({ node }) => lose(identifyOf(node), 'identify', (call) => call === 1))
+      let opened = 0
+      a.node.addEventListener('connection:open', () => (opened += 1))
+      const both = [await start(a), await start(b)]
+      both[0]!.transport.learn(b.transport.id, b.transport.addresses())
+      await until('they meet', () => both.every(({ events }) => events.links.length > 0))
+      expect(opened).toBe(1)
+      expect(asked.map((count) => count())).toEqual([2, 2])
+      await publishToAll(both[0]!, [both[1]!])
+      await publishToAll(both[1]!, [both[0]!])
+    },
+  )
+
+  test.each(kinds)(
+    'libp2p %s: a member that never says who it is, or to which no gossip stream opens, is hung up and dialled again',
+    async (_line, make) => {
+      for (const lost of ['identify', 'gossip'] as const) {
+        const a = await make({ memberGraceMs: 200 })
+        const b = await make({ memberGraceMs: 60_000 })
+        let opened = 0
+        const [service, method] =
+          lost === 'identify'
+            ? [identifyOf(a.node), lost]
+            : ([pubsubOf(a.node), 'createOutboundStream'] as const)
+        lose(service, method, () => opened < 2)
+        a.node.addEventListener('connection:open', () => (opened += 1))
+        const both = [await start(a), await start(b)]
+        introduce(both)
+        await until(`they meet without ${lost}`, () => both.every(({ events }) => events.links.length > 0))
+        expect(opened, lost).toBe(2)
+        await publishToAll(both[0]!, [both[1]!])
+        await publishToAll(both[1]!, [both[0]!])
+      }
+    },
+  )
+
+  test('a brought node leaves a connection alone that is neither a seed nor a member', async () => {
+    const a = await start(await makeLine3({ memberGraceMs: 100 }))
+    const b = await makeLine3({ memberGraceMs: 60_000 })
+    lose(identifyOf(a.node), 'identify', () => true)
+    await start(b)
+    await b.node.dial(a.node.getMultiaddrs()[0], { signal: AbortSignal.timeout(5_000) })
+    await until('they are connected', () => a.node.getConnections().length === 1)
+    await turn(500)
+    expect(a.node.getConnections()).toHaveLength(1)
+  })
+})
+
 test('waits double from half a second to the cap, each between half and all of it', () => {
   const waits = (chance: number): number[] => [1, 2, 3, 7, 8, 1_000].map((n) => backoffMs(n, 30_000, chance))
   expect(waits(0)).toEqual([250, 500, 1_000, 15_000, 15_000, 15_000])

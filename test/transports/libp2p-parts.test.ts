@@ -146,7 +146,7 @@ describe('neighbours', () => {
       {
         connected: (peer) => said.push(`+${peer}`),
         disconnected: (peer) => said.push(`-${peer}`),
-        stranger: (peer, speaks) => said.push(`?${peer}${speaks ? ' speaks' : ''}`),
+        stranger: (peer, standing) => said.push(`?${peer} ${standing}`),
         outdated: (peer) => said.push(`!${peer}`),
       },
     )
@@ -198,8 +198,11 @@ describe('neighbours', () => {
     const { made, said, state } = neighbours()
     made.opened('s')
     await until('it is said twice', () => said.length > 1)
+    expect(new Set(said)).toEqual(new Set(['?s unidentified']))
+    made.identified('s', ['/other'])
+    await until('that it speaks something else is said', () => said.includes('?s foreign'))
     made.identified('s', ['/sync/1'])
-    await until('that it speaks is said', () => said.includes('?s speaks'))
+    await until('that it speaks is said', () => said.includes('?s mute'))
     made.closed('s')
     said.splice(0)
     Object.assign(state, { subscribed: true, reaches: true })

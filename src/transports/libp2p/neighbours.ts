@@ -1,10 +1,16 @@
 import type { NodeId } from '../../core/frame.ts'
 
+/**
+ * What is known of a connected peer that is no neighbour: nothing, that it speaks our sync protocol but does not gossip with
+ * us, or that it does not speak it.
+ */
+export type Standing = 'unidentified' | 'mute' | 'foreign'
+
 export interface NeighbourEvents {
   connected(peer: NodeId): void
   disconnected(peer: NodeId): void
-  /** The peer has been connected for the whole grace, or one more, and is no neighbour. `speaks`: it knows our sync protocol. */
-  stranger(peer: NodeId, speaks: boolean): void
+  /** The peer has been connected for the whole grace, or one more, and is no neighbour. */
+  stranger(peer: NodeId, standing: Standing): void
   /** The peer is subscribed, but what identify said of it does not list our protocol: ask again. */
   outdated(peer: NodeId): void
 }
@@ -62,7 +68,7 @@ export class Neighbours {
     if (this.#candidates.has(peer)) return
     // Again and again while it stays: a brought node hangs nobody up, and what one look does not show the next may.
     const grace = setInterval(() => {
-      if (!this.has(peer)) this.#events.stranger(peer, this.#speaks(peer))
+      if (!this.has(peer)) this.#events.stranger(peer, this.#standing(peer))
     }, this.#rules.graceMs)
     grace.unref()
     this.#candidates.set(peer, {
@@ -127,6 +133,11 @@ export class Neighbours {
     }
     candidate.poll = setTimeout(() => this.look(peer, Math.min(2 * pollMs, LAST_POLL_MS)), pollMs)
     candidate.poll.unref()
+  }
+
+  #standing(peer: NodeId): Standing {
+    if (this.#candidates.get(peer)?.protocols === undefined) return 'unidentified'
+    return this.#speaks(peer) ? 'mute' : 'foreign'
   }
 
   #speaks(peer: NodeId): boolean {

@@ -11,7 +11,7 @@ import { Gossip } from './gossip.ts'
 import type { ConnectionLike, Identified, NodeLike, PeerIdLike } from './libp2p-like.ts'
 import { Links } from './links.ts'
 import { Mesh } from './mesh.ts'
-import { Neighbours } from './neighbours.ts'
+import { Neighbours, type Standing } from './neighbours.ts'
 import type { ResolvedMesh } from './options.ts'
 import { PeerBook } from './peer-book.ts'
 import { Recall } from './recall.ts'
@@ -110,7 +110,7 @@ export class Libp2pTransport implements Transport {
       {
         connected: (peer) => this.#joined(peer),
         disconnected: (peer) => this.#events?.disconnected(peer),
-        stranger: (peer, speaks) => void this.#stranger(peer, speaks),
+        stranger: (peer, standing) => void this.#stranger(peer, standing),
         outdated: (peer) => void this.#links.identify(peer),
       },
     )
@@ -364,16 +364,21 @@ export class Libp2pTransport implements Transport {
     this.#events?.connected(peer)
   }
 
-  /** A brought node may have connections of its own that are no business of ours; a seed is our business. */
-  async #stranger(peer: NodeId, speaks: boolean): Promise<void> {
-    if (speaks) {
-      await this.#events?.mute(peer)
-      if (this.#making.own) this.#links.hangUp(peer, 'it does not gossip')
+  /** A brought node may have connections of its own, which are no business of ours; seeds and members are. */
+  async #stranger(peer: NodeId, standing: Standing): Promise<void> {
+    const { own } = this.#making
+    const where = this.#mesh.nameOf(peer)
+    const isOurs = own || where !== peer
+    if (standing === 'foreign') {
+      if (isOurs) this.#reports.stranger(where)
+      if (own) this.#links.hangUp(peer, 'not a member of the cluster')
       return
     }
-    const where = this.#mesh.nameOf(peer)
-    if (!this.#making.own && where === peer) return
-    this.#reports.stranger(where)
-    if (this.#making.own) this.#links.hangUp(peer, 'not a member of the cluster')
+    // A bad network loses questions, answers and gossip streams, none of which libp2p makes up for.
+    const mute = standing === 'mute'
+    if (mute) await this.#events?.mute(peer)
+    else if (await this.#links.identify(peer)) return
+    if (this.#neighbours.has(peer) || !(isOurs || this.#book.isLearned(peer))) return
+    this.#links.hangUp(peer, mute ? 'it does not gossip' : 'it does not say who it is')
   }
 }
