@@ -115,7 +115,7 @@ export class Syncer {
   async overhear(peer: NodeId): Promise<void> {
     this.tally.counts.overheard.begun++
     try {
-      const channel = await this.#options.transport.open(peer, 'sync', this.#abort.signal)
+      const channel = await this.#open(peer)
       await this.#run(peer, channel, 'overheard', (source) => ({
         ...source,
         heads: () => [],
@@ -180,13 +180,32 @@ export class Syncer {
     this.#outgoing.add(peer)
     this.tally.counts[cause].begun++
     try {
-      const channel = await this.#options.transport.open(peer, 'sync', this.#abort.signal)
+      const channel = await this.#open(peer)
       await this.#run(peer, channel, cause)
     } catch (error) {
       this.#failed(peer, cause, error)
     }
     this.#outgoing.delete(peer)
     this.#pump()
+  }
+
+  /** Opens a channel, in the time that a sync may stand still: a connection that broke without a word answers nothing. */
+  async #open(peer: NodeId): Promise<Channel> {
+    const { clock, transport, syncTimeoutMs } = this.#options
+    const { signal } = this.#abort
+    const opening = new AbortController()
+    const abort = (): void => opening.abort(signal.reason)
+    const timer = clock.setTimer(() => {
+      opening.abort(new RollcallError('ROLLCALL_SYNC_FAILED', `no channel within ${syncTimeoutMs} ms`))
+    }, syncTimeoutMs)
+    signal.addEventListener('abort', abort)
+    if (signal.aborted) abort()
+    try {
+      return await transport.open(peer, 'sync', opening.signal)
+    } finally {
+      timer.cancel()
+      signal.removeEventListener('abort', abort)
+    }
   }
 
   /** Runs one sync to its end, watched for progress. Never rejects. */
