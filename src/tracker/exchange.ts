@@ -66,8 +66,7 @@ export class Exchange {
     if (!this.#roster.sense(owner, sign)) return
     this.#membership.claim(owner, incarnation, beat.to)
     this.#roster.join(owner, via, beat)
-    if (owner === via) this.#roster.raise(owner)
-    else this.#roster.raiseOnHearsay(owner, via)
+    this.#roster.raiseOnBeat(owner, via)
   }
 
   /** Takes in a frame that a peer sent in a sync. The heads that came before it told of its owner's life. */

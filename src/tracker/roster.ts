@@ -46,7 +46,7 @@ export class Roster {
   readonly #rivals: Rivals
   /** Purged for their silence, oldest first. The transport goes on dialling them (C28). */
   readonly #lost = new Set<NodeId>()
-  /** Down, and heard again by way of others: a sync must tell whether what is held of them is all there is. */
+  /** Down, and heard again: a sync must tell whether what is held of them is all there is. */
   readonly #unconfirmed = new Set<NodeId>()
   #isolated = false
 
@@ -201,10 +201,10 @@ export class Roster {
   }
 
   /**
-   * Shows an owner of which a beat came by way of others. Gossip calls in what it missed for some seconds, so of one that was
-   * away the beat may be older than its silence, and the state with it: `via`, or another, must confirm it in a sync.
+   * Shows an owner of which `via` delivered a beat. Gossip calls in what it missed for some seconds, also from its author, so
+   * of one that was away the beat may be older than its silence, and the state with it: a sync must confirm it.
    */
-  raiseOnHearsay(owner: NodeId, via: NodeId): void {
+  raiseOnBeat(owner: NodeId, via: NodeId): void {
     const member = this.#membership.get(owner)
     if (member?.status !== 'down') this.raise(owner)
     else if (this.#membership.mayRaise(owner, this.#replica.head(owner), this.#now)) {
@@ -332,7 +332,7 @@ export class Roster {
       return false
     }
     this.#membership.trust(node)
-    this.raise(node)
+    this.raiseOnBeat(node, node)
     return verdict === 'alive' || this.#rivals.isNeighbour(node)
   }
 

@@ -30,7 +30,7 @@ describe('what a third node tells of one that is down here', () => {
     expect(c.reported()).toEqual([])
     expect(c.list()).toEqual([])
     expect(c.replica.state('a')?.entries.size).toBe(2)
-    c.exchange.hear('a', 'a', a.beat())
+    c.exchange.compare('a', [a.head(0)])
     expect(c.reported()).toEqual(['node_up a', '+alice', '+bob'])
     expect(c.list()).toEqual(['alice', 'bob'])
   })
@@ -43,7 +43,7 @@ describe('what a third node tells of one that is down here', () => {
     c.exchange.compare('b', [a.head(DOWN_AFTER_MS)])
     c.exchange.learn('a', 'b', a.frame(1))
     expect(c.reported()).toEqual([])
-    c.exchange.hear('a', 'a', a.beat())
+    c.exchange.compare('a', [a.head(0)])
     expect(c.reported()).toEqual(['node_up a', '+bob'])
   })
 
@@ -71,10 +71,28 @@ describe('what a third node tells of one that is down here', () => {
     expect(c.exchange.heads().map(({ owner }) => owner)).toEqual(['c'])
     expect(c.exchange.answer(want)).toBeUndefined()
     expect(c.exchange.answer({ ...want, owner: 'nobody' })).toBeUndefined()
-    c.exchange.hear('a', 'a', a.beat())
+    c.exchange.compare('a', [a.head(0)])
     expect(c.exchange.heads().map(({ owner }) => owner)).toEqual(['c', 'a'])
     expect(c.exchange.answer(want)).toMatchObject({ from: 0, to: 1, writes: [{ key: 'alice' }] })
   })
+
+  test.each(['a', 'b'])(
+    'a beat that %s delivered of one that is down shows nobody: gossip may replay it, so a sync must confirm it',
+    async (via) => {
+      const { c, a, alice } = await downAtC()
+      const replayed = a.beat()
+      a.leave(alice)
+      a.join('bob')
+      c.exchange.hear('a', via, replayed)
+      expect(c.reported()).toEqual([])
+      expect(c.behind).toEqual([['a', via]])
+      expect(c.roster.isBehind('a')).toBe(true)
+      c.exchange.compare(via, [a.head(0)])
+      c.exchange.learn('a', via, a.frame(1))
+      expect(c.reported()).toEqual(['node_up a', '+bob'])
+      expect(c.roster.isBehind('a')).toBe(false)
+    },
+  )
 
   test('a down node that comes back behind what it claims stays hidden until it is whole', async () => {
     const { c, a, alice } = await downAtC()

@@ -39,6 +39,6 @@ test('only a node that is up can be suspected', async () => {
   expect(a.reported()).toEqual(['node_trusted b', 'node_down b silent', 'isolated'])
   expect(a.roster.suspect('b', 'unanswered')).toBe(false)
   expect(a.roster.suspect('nobody', 'unanswered')).toBe(false)
-  a.exchange.hear('b', 'b', b.beat())
+  a.exchange.compare('b', [b.head(0)])
   expect(a.reported()).toEqual(['node_up b'])
 })
