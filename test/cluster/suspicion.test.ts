@@ -274,6 +274,24 @@ describe('hints', () => {
     })
   })
 
+  test('a death soon after a hang, of which no second hint tells, is found by those who go on looking', async () => {
+    await onSeeds(10, { degree: 3 }, async (net) => {
+      const nodes = await sparse(net, 12)
+      const hung = nodes.at(-1)!
+      await net.run(30_000)
+      const rest = nodes.slice(0, -1)
+      hung.stall(60_000)
+      await net.until('all suspect it', 12_000, () =>
+        rest.every((node) => infoOf(node, hung)?.suspect !== undefined),
+      )
+      hung.crash()
+      await net.until('all know of its death', 10_000, () =>
+        rest.every((node) => infoOf(node, hung)?.status === 'down'),
+      )
+      for (const node of rest) expect(infoOf(node, hung)?.reason).toBe('refused')
+    })
+  })
+
   test('a lie costs each a dial and changes nothing; its victim speaks up', async () => {
     await simulate({ seed: 1, degree: 3 }, async (net) => {
       const nodes = await sparse(net, 12)
