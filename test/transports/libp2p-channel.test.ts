@@ -4,6 +4,7 @@ import type { RollcallError } from '../../src/errors.ts'
 import type { ByteStream } from '../../src/transports/libp2p/byte-stream.ts'
 import type { ConnectionLike } from '../../src/transports/libp2p/libp2p-like.ts'
 import { FramedChannel } from '../../src/transports/libp2p/framed-channel.ts'
+import { heapUsed } from '../cluster/memory.ts'
 import { makeLine2, makeLine3, Recorder, turn, until, type Made } from './libp2p-harness.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
@@ -194,6 +195,25 @@ test('leaving the loop and closing reads the rest away, so that the peer can end
   stream.arrive([0, 0, 0, 1, 7], END, 'end')
   await channel.done
   expect(stream.aborted).toBeUndefined()
+})
+
+test('an open channel keeps nothing of what went through it', async () => {
+  const stream = new FakeStream()
+  const channel = new FramedChannel(stream, LIMITS)
+  const incoming = channel.messages[Symbol.asyncIterator]()
+  const pass = async (times: number): Promise<void> => {
+    for (let n = 0; n < times; n += 1) {
+      stream.arrive([0, 0, 0, 1, 7])
+      await incoming.next()
+      await channel.send(Uint8Array.of(7))
+    }
+    stream.written.length = 0
+  }
+  await pass(1_000)
+  const before = await heapUsed()
+  await pass(10_000)
+  expect((await heapUsed()) - before).toBeLessThan(1e6)
+  channel.abort(new Error('over'))
 })
 
 describe.each([

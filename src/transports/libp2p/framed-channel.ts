@@ -48,9 +48,11 @@ export class FramedChannel implements Channel {
   readonly #stream: ByteStream
   readonly #limits: ChannelLimits
   #finishDone: () => void = () => undefined
-  #breakWait: (error: Error) => void = () => undefined
-  /** Rejects when the channel breaks, so that whoever waits for the stream is let go. */
-  readonly #break: Promise<never>
+  /**
+   * Lets go whoever waits for the stream when the channel breaks. One promise for all of them would keep what each has
+   * waited for, for as long as the channel lives.
+   */
+  readonly #waiting = new Set<(error: Error) => void>()
   #error: Error | undefined
   #writing: Promise<void> = Promise.resolve()
   #closing: Promise<void> | undefined
@@ -66,8 +68,6 @@ export class FramedChannel implements Channel {
     this.#stream = stream
     this.#limits = limits
     this.done = new Promise((resolve) => (this.#finishDone = resolve))
-    this.#break = new Promise<never>((_, reject) => (this.#breakWait = reject))
-    this.#break.catch(() => undefined)
     this.messages = { [Symbol.asyncIterator]: () => this.#read() }
   }
 
@@ -97,7 +97,7 @@ export class FramedChannel implements Channel {
   #fail(error: Error): Error {
     if (this.#error !== undefined) return this.#error
     this.#error = error
-    this.#breakWait(error)
+    for (const letGo of this.#waiting) letGo(error)
     this.#stream.abort(error)
     this.#finished()
     return error
@@ -105,13 +105,18 @@ export class FramedChannel implements Channel {
 
   /** Waits for the stream as long as the peer may stand still. */
   async #bounded<T>(work: Promise<T>, why: string): Promise<T> {
+    let letGo: (error: Error) => void = () => undefined
+    const broke = new Promise<never>((_, reject) => (letGo = reject))
+    this.#waiting.add(letGo)
     const timer = setTimeout(() => this.#fail(broken(why)), this.#limits.stallMs)
+    if (this.#error !== undefined) letGo(this.#error)
     try {
-      return await Promise.race([work, this.#break])
+      return await Promise.race([work, broke])
     } catch (error) {
       throw this.#fail(error instanceof RollcallError ? error : broken('the stream broke', error))
     } finally {
       clearTimeout(timer)
+      this.#waiting.delete(letGo)
     }
   }
 
