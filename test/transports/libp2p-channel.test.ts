@@ -1,3 +1,5 @@
+import { getEventListeners } from 'node:events'
+import { multiaddr } from '@multiformats/multiaddr'
 import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { RollcallError } from '../../src/errors.ts'
@@ -272,3 +274,41 @@ describe.each([
     await until('no stream is left', () => syncStreams(connection) === 0)
   })
 })
+
+test('on libp2p 3, who opens a channel on a connection that is full is not followed when it is open', async () => {
+  const [a, b] = [await makeLine3(), await makeLine3()]
+  for (const { transport } of [a, b]) cleanups.push(() => transport.stop())
+  await a.transport.start(new Recorder())
+  await b.transport.start(new Recorder())
+  await b.node.dial(
+    a.transport.addresses().map((address) => multiaddr(address)),
+    { signal: AbortSignal.timeout(5_000) },
+  )
+  await until('they meet', () => b.transport.neighbours().length === 1)
+  const { muxer } = b.node.getConnections()[0] as unknown as { muxer: Muxer3 }
+  const createStream = muxer.createStream.bind(muxer)
+  muxer.createStream = async (options) => {
+    const stream = await createStream(options)
+    const send = stream.send.bind(stream)
+    stream.send = (bytes) => {
+      stream.send = send
+      send(bytes)
+      setTimeout(() => stream.dispatchEvent(new Event('drain')), 10)
+      return false
+    }
+    return stream
+  }
+  const { signal } = new AbortController()
+  await b.transport.open(a.transport.id, 'sync', signal)
+  expect(getEventListeners(signal, 'abort')).toEqual([])
+
+  const late = new AbortController()
+  const opening = b.transport.open(a.transport.id, 'sync', late.signal)
+  late.abort(new Error('too late'))
+  await expect(opening).rejects.toThrow('too late')
+})
+
+/** What the test above takes hold of. */
+interface Muxer3 {
+  createStream(options: unknown): Promise<EventTarget & { send(bytes: Uint8Array): boolean }>
+}

@@ -131,14 +131,26 @@ export class Adapter {
     await node.handle(protocol, handler, { maxInboundStreams: limit, maxOutboundStreams: limit })
   }
 
-  /** Opens a stream of `protocol` on a connection. */
+  /** Opens a stream of `protocol` on a connection. The signal ends only the opening. */
   async open(
     connection: ConnectionLike,
     protocol: string,
     limit: number,
     signal: AbortSignal,
   ): Promise<ByteStream> {
-    return this.#bytes(await connection.newStream(protocol, { signal, maxOutboundStreams: limit }))
+    // libp2p 3 may listen to the signal it is given for as long as that lives, and keeps the connection with its listener.
+    const opening = new AbortController()
+    const abort = (): void => opening.abort(signal.reason)
+    signal.addEventListener('abort', abort)
+    try {
+      const stream = await connection.newStream(protocol, {
+        signal: opening.signal,
+        maxOutboundStreams: limit,
+      })
+      return this.#bytes(stream)
+    } finally {
+      signal.removeEventListener('abort', abort)
+    }
   }
 }
 
