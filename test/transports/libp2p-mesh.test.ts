@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { backoffMs } from '../../src/transports/libp2p/backoff.ts'
+import type { PeerIdLike } from '../../src/transports/libp2p/libp2p-like.ts'
 import type { Libp2pTransportOptions } from '../../src/transports/libp2p/index.ts'
 import { Watchdog } from '../../src/transports/libp2p/watchdog.ts'
 import {
@@ -162,6 +163,33 @@ test('a large cluster: each node keeps a few neighbours of its own, and replaces
   for (const { node } of gone) await destroy(node)
   await until('the places of the lost are filled', enough(3))
   await publishToAll(nodes[0]!, nodes.slice(1))
+})
+
+test('what libp2p keeps of a peer goes with the peer, but not before its last connection', async () => {
+  const watchdogMs = 50
+  const node = await start2({ watchdogMs })
+  const join = node.transport.addresses()
+  const [guest, other] = [await start2({ join }), await start2({ join })]
+  const { peerStore } = node.node as unknown as { peerStore: { all(): Promise<{ id: PeerIdLike }[]> } }
+  const kept = async (): Promise<string[]> => (await peerStore.all()).map(({ id }) => id.toString()).sort()
+  const both = [guest.transport.id, other.transport.id].sort()
+  await until('they meet', () => node.transport.neighbours().length === 2)
+  introduce([node, guest, other])
+
+  node.transport.forget(guest.transport.id)
+  await turn(4 * watchdogMs)
+  expect(await kept()).toEqual(both)
+  await guest.transport.stop()
+  await until('the guest is forgotten', async () => (await kept()).length === 1)
+  expect(await kept()).toEqual([other.transport.id])
+  expect([...pubsubOf(node.node).peers!.keys()]).toEqual([other.transport.id])
+
+  await other.transport.stop()
+  await until('the other is gone', () => node.transport.neighbours().length === 0)
+  await turn(4 * watchdogMs)
+  expect(await kept()).toEqual([other.transport.id])
+  node.transport.forget(other.transport.id)
+  await until('the other is forgotten', async () => (await kept()).length === 0)
 })
 
 test('C26: twenty dead seeds cost next to nothing', async () => {

@@ -64,6 +64,7 @@ export interface NodeLike extends Libp2pNode {
   unhandle(protocol: string): Promise<void>
   addEventListener(type: string, listener: (event: { readonly detail: unknown }) => void): void
   removeEventListener(type: string, listener: (event: { readonly detail: unknown }) => void): void
+  readonly peerStore?: { delete(peer: unknown): Promise<void> }
   /** On the classes of both lines, in the types of neither. */
   readonly components?: {
     readonly addressManager?: { readonly _updatePeerStoreAddresses?: { readonly stop?: () => void } }

@@ -1,3 +1,4 @@
+import { peerIdFromString } from '@libp2p/peer-id'
 import { multiaddr } from '@multiformats/multiaddr'
 import type { NodeId } from '../../core/frame.ts'
 import { endpointOf, isLoopback, multiaddrOf, peerOf, withoutPeer, type Endpoint } from './addresses.ts'
@@ -141,6 +142,20 @@ export class Links {
       // One stays, whatever it carries.
       const closing = spares.length === connections.length ? spares.slice(1) : spares
       for (const spare of closing) void spare.close().catch(() => undefined)
+    }
+  }
+
+  /**
+   * Has libp2p forget a peer: it keeps what it learned of each that it ever met, some 7 KB, for as long as it runs. Not
+   * while there is a connection: by what is kept gossipsub is told of its end. Never rejects.
+   */
+  async forget(peer: NodeId): Promise<void> {
+    const { node } = this.#stack
+    if (node.getConnections().some(({ remotePeer }) => remotePeer.toString() === peer)) return
+    try {
+      await node.peerStore?.delete(peerIdFromString(peer))
+    } catch {
+      // An id that others made up, or a store that fails: what is not forgotten only takes room.
     }
   }
 

@@ -30,9 +30,12 @@ const FLUSH_MS = 100
 /** How long leaving a node that lives on may take. */
 const LEAVE_MS = 1_000
 
+/** Peers that libp2p is told to forget in one turn of the event loop, each at some 0.1 ms. */
+const FORGOTTEN_AT_ONCE = 32
+
 /** What the transport knows of the node's making. */
 export interface Making {
-  /** True for the node that this package built: strangers are hung up, spare connections closed. */
+  /** True for the node that this package built: strangers are hung up, spare connections closed, the gone forgotten. */
   readonly own: boolean
   /** Says who was turned away before there was a connection. Set by the transport. */
   readonly door?: Door
@@ -69,6 +72,8 @@ export class Libp2pTransport implements Transport {
   readonly #reports: Reports
   /** Said to be dead, once per loss. */
   readonly #dead = new Set<NodeId>()
+  /** Whom libp2p has yet to forget, if they are not back by then. */
+  readonly #gone = new Set<NodeId>()
   readonly #channels: Channels
   #events: TransportEvents | undefined
   #starting: Promise<void> | undefined
@@ -135,7 +140,9 @@ export class Libp2pTransport implements Transport {
       isHealthy: (peer) => this.#gossip.isHealthy(peer),
       cure: (peer, why) => this.#links.hangUp(peer, why),
       tidy: () => {
-        if (making.own) this.#links.closeSpares(this.neighbours())
+        if (!making.own) return
+        this.#links.closeSpares(this.neighbours())
+        this.#forgetGone()
       },
     })
   }
@@ -239,8 +246,7 @@ export class Libp2pTransport implements Transport {
     this.#recall?.retire(peer)
     this.#mesh.forget(peer)
     this.#watchdog.forget(peer)
-    this.#book.forget(peer)
-    this.#dead.delete(peer)
+    this.#forgetPeer(peer)
     this.#reports.clear(peer)
   }
 
@@ -352,9 +358,21 @@ export class Libp2pTransport implements Transport {
   }
 
   #forgetStranger(peer: NodeId): void {
-    if (this.#book.isLearned(peer)) return
+    if (!this.#book.isLearned(peer)) this.#forgetPeer(peer)
+  }
+
+  #forgetPeer(peer: NodeId): void {
     this.#book.forget(peer)
     this.#dead.delete(peer)
+    if (this.#making.own) this.#gone.add(peer)
+  }
+
+  /** Some time later, for libp2p is still busy with the end of a connection, or a dial, when others are done with it. */
+  #forgetGone(): void {
+    for (const peer of [...this.#gone].slice(0, FORGOTTEN_AT_ONCE)) {
+      this.#gone.delete(peer)
+      if (!this.#book.knows(peer)) void this.#links.forget(peer)
+    }
   }
 
   #joined(peer: NodeId): void {
