@@ -9,8 +9,6 @@ const HEAP_SHARE = 0.1
 const HEAP_BYTES = 5e6
 /** Of objects that anything is made of. */
 const OBJECT_SHARE = 0.1
-/** Objects for each identity that has come and gone: libp2p remembers addresses and keys of peers for hours. */
-const OBJECTS_PER_IDENTITY = 4
 const OBJECTS = 30
 
 /** What this package makes is gone when it is over, to the last one. */
@@ -21,14 +19,10 @@ const TRIES = 3
 /** gossipsub keeps what it has heard for five of its heartbeats, of a second each, and calls it in once more. */
 const SETTLE_MS = 6_000
 
-interface Reading extends Sample {
-  readonly identities: number
-}
-
 /** What each resident uses at moments that are alike: all connected, nothing offered, no dead node known. */
 export class Base {
   readonly #crew: Crew
-  readonly #readings = new Map<string, Reading[]>()
+  readonly #readings = new Map<string, Sample[]>()
 
   constructor(crew: Crew) {
     this.#crew = crew
@@ -58,11 +52,10 @@ export class Base {
     if (wrong.length > 0) throw new Error(['not back to base:', ...wrong, ...this.lines()].join('\n'))
   }
 
-  async #readOne(name: string): Promise<Reading> {
+  async #readOne(name: string): Promise<Sample> {
     const life = this.#crew.members.find((member) => member.name === name)?.life
     if (life === undefined) throw new Error(`${name} is dead`)
-    const identities = this.#crew.guests.reduce((sum, { generation }) => sum + generation, 0)
-    return { ...(await life.child.ask('sample')), identities }
+    return life.child.ask('sample')
   }
 
   /** What was read, in lines. */
@@ -85,7 +78,7 @@ export class Base {
   }
 }
 
-function faultsOf(readings: readonly Reading[]): string[] {
+function faultsOf(readings: readonly Sample[]): string[] {
   const [first, last] = [readings[0], readings.at(-1)]
   if (first === undefined || last === undefined || readings.length < 2) return []
   const wrong: string[] = []
@@ -99,7 +92,6 @@ function faultsOf(readings: readonly Reading[]): string[] {
       if (after > most(before, kind)) wrong.push(`${what} ${kind}: ${before} at first, ${after} at last`)
     }
   }
-  const identities = last.identities - first.identities
   compare('listeners', ({ listeners }) => listeners, exactly)
   if (first.neighbours === last.neighbours) {
     // A spare connection has a timer, and so has a channel that waits for its peer.
@@ -126,9 +118,7 @@ function faultsOf(readings: readonly Reading[]): string[] {
     (before, kind) => {
       // Two for probes with each neighbour, and a sync that may be under way.
       if (kind === 'FramedChannel') return 2 * last.neighbours + 1
-      return OWN.includes(kind)
-        ? before
-        : before * (1 + OBJECT_SHARE) + OBJECTS + OBJECTS_PER_IDENTITY * identities
+      return OWN.includes(kind) ? before : before * (1 + OBJECT_SHARE) + OBJECTS
     },
   )
   const { before, after } = heapOf(readings)

@@ -350,7 +350,8 @@ describe('what a bad network lost when a connection was made', () => {
         const both = [await start(a), await start(b)]
         introduce(both)
         await until(`they meet without ${lost}`, () => both.every(({ events }) => events.links.length > 0))
-        expect(opened, lost).toBe(2)
+        // Two where one of them dials, more where both do at once.
+        expect(opened, lost).toBeGreaterThanOrEqual(2)
         await publishToAll(both[0]!, [both[1]!])
         await publishToAll(both[1]!, [both[0]!])
       }
