@@ -18,6 +18,8 @@ export interface Member {
   readonly reason: DownReason | undefined
   /** Highest version known of this incarnation, by the owner's own claim or held once; the replica may be behind. */
   readonly latest: number
+  /** When it last came up here; -Infinity when it never did. */
+  readonly upAt: number
   /** When there was last proof of its death; -Infinity when never in this incarnation. */
   readonly refusedAt: number
   /** False after that proof, until it itself speaks over a connection, a dial is not refused, or it is heard past `downPeriodMs`. */
@@ -135,7 +137,7 @@ export class Membership {
   raise(node: NodeId, held: Head | undefined, now: number): boolean {
     const member = this.#members.get(node)
     if (member === undefined || !this.mayRaise(node, held, now)) return false
-    this.#set({ ...member, status: 'up', reason: undefined, refusedAt: -Infinity })
+    this.#set({ ...member, status: 'up', reason: undefined, upAt: now, refusedAt: -Infinity })
     return true
   }
 
@@ -249,6 +251,7 @@ const newcomer = (node: NodeId, pulse: Pulse, latest: number): Member => ({
   status: 'joining',
   reason: undefined,
   latest,
+  upAt: -Infinity,
   refusedAt: -Infinity,
   credible: true,
 })

@@ -105,11 +105,11 @@ export class Roster {
    * A node that is up does not answer. Returns true when that is news.
    *
    * @param askedAt - what it said since then, by whatever way, counts as an answer: others may hear sooner than we that it
-   * goes on, and pass its beat on
+   * goes on, and pass its beat on. A question from before it came back tells nothing new
    */
   suspect(node: NodeId, why: Suspicion, askedAt = Infinity): boolean {
     const member = this.#membership.get(node)
-    if (member?.status !== 'up' || member.pulse.heardAt >= askedAt) return false
+    if (member?.status !== 'up' || Math.max(member.pulse.heardAt, member.upAt) >= askedAt) return false
     if (!this.#doubts.suspect(node, why)) return false
     const info = this.#directory.infoOf(node)
     if (info !== undefined) this.#ports.report('node_suspected', info, why)

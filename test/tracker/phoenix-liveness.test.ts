@@ -72,7 +72,7 @@ describe('verdicts', () => {
     expect(membership.get('b')?.status).toBe('down')
     membership.sense('b', sign(3, 9), 9)
     expect(membership.raise('b', { incarnation: 1, version: 0 }, 9)).toBe(true)
-    expect(membership.get('b')).toEqual({ ...was, pulse: { ...was?.pulse, beat: 3, heardAt: 9 } })
+    expect(membership.get('b')).toEqual({ ...was, pulse: { ...was?.pulse, beat: 3, heardAt: 9 }, upAt: 9 })
   })
 
   test('R5: silent for 6, where 5 is down and 10 the end: down, and still known', () => {

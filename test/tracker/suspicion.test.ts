@@ -31,6 +31,21 @@ test('what it says over a connection clears it at once', () => {
   expect(a.reported()).toEqual(['node_trusted b'])
 })
 
+test('a question that was asked before a node came back says nothing against it', async () => {
+  const { a, b } = suspicious()
+  a.roster.touch('b')
+  await a.clock.advance(401)
+  a.roster.judge(0)
+  const askedAt = a.clock.now()
+  await a.clock.advance(50)
+  // A third node heard it before that, and passes it on only now.
+  a.exchange.compare('c', [b.head(100, 9)])
+  expect(a.reported()).toContain('node_up b')
+  expect(a.roster.suspect('b', 'unanswered', askedAt)).toBe(false)
+  await a.clock.advance(1)
+  expect(a.roster.suspect('b', 'unanswered', a.clock.now())).toBe(true)
+})
+
 test('only a node that is up can be suspected', async () => {
   const { a, b } = suspicious()
   a.roster.touch('b')
