@@ -25,7 +25,12 @@ export interface Remove {
   readonly kind: 'remove'
   readonly version: number
   readonly ref: number
+  /** Why, in a word; undefined when its owner does not say. */
+  readonly reason?: string | undefined
 }
+
+/** Of a reason for a removal, in UTF-8: a word or two, not a message. */
+export const MAX_REASON_BYTES = 64
 
 export type Write<V> = Put<V> | Remove
 

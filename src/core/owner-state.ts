@@ -8,6 +8,8 @@ export interface Change<V> {
   readonly joins: readonly Entry<V>[]
   readonly leaves: readonly Entry<V>[]
   readonly updates: readonly { readonly entry: Entry<V>; readonly previous: Entry<V> }[]
+  /** By ref, why entries left, where their owner said it. A snapshot does not. */
+  readonly reasons?: ReadonlyMap<number, string> | undefined
 }
 
 /** What `receive` did. Where the frame began a new incarnation, `leaves` are of the old one. */
@@ -102,14 +104,14 @@ export class OwnerState<V> {
 
   #writesSince(from: number): Write<V>[] {
     const writes: Write<V>[] = []
-    this.#log.forEachSince(from, (version, ref, removed) => {
-      if (removed) {
-        writes.push({ kind: 'remove', version, ref })
+    this.#log.forEachSince(from, (logged) => {
+      if (logged.kind === 'remove') {
+        writes.push(logged)
         return
       }
-      const entry = this.#entries.get(ref)
+      const entry = this.#entries.get(logged.ref)
       // Otherwise a later write to the ref superseded this one, and follows in the log.
-      if (entry?.version === version) writes.push(toPut(entry))
+      if (entry?.version === logged.version) writes.push(toPut(entry))
     })
     return writes
   }
@@ -118,6 +120,7 @@ export class OwnerState<V> {
     const joins: Entry<V>[] = []
     const leaves: Entry<V>[] = []
     const updates: { entry: Entry<V>; previous: Entry<V> }[] = []
+    let reasons: Map<number, string> | undefined
     for (const write of writes) {
       const previous = this.#entries.get(write.ref)
       if (write.kind === 'put') {
@@ -128,11 +131,12 @@ export class OwnerState<V> {
       } else if (previous !== undefined) {
         this.#entries.delete(write.ref)
         leaves.push(previous)
+        if (write.reason !== undefined) (reasons ??= new Map()).set(write.ref, write.reason)
       }
-      this.#log.append(write.version, write.ref, write.kind === 'remove')
+      this.#log.append(write)
     }
     this.#head = head
-    return { joins, leaves, updates }
+    return { joins, leaves, updates, reasons }
   }
 
   #entriesOf({ incarnation, writes, entries }: Frame<V>): Map<number, Entry<V>> {

@@ -1,10 +1,14 @@
+import type { Put, Remove, Write } from './frame.ts'
 import { firstAbove } from './join.ts'
+
+/** What is remembered of a write. Of a put the entry has the rest. */
+export type Logged = Pick<Put<unknown>, 'kind' | 'version' | 'ref'> | Remove
 
 /** Writes remembered per owner. At two numbers a write, 4,096 cost 64 KiB; more lets a peer be away longer before it needs a snapshot. */
 export const DEFAULT_LOG_LIMIT = 4_096
 
 /**
- * The recent writes of one owner as numbers only: which ref was written at which version.
+ * The recent writes of one owner, as numbers: which ref was written at which version.
  *
  * Metas stay with the live entries, so neither updates nor removals keep a dead meta in memory; a put that
  * was superseded is recognised by the entry's later version. Append costs O(1) amortised, `since` the answer.
@@ -14,6 +18,8 @@ export class WriteLog {
   readonly #versions: number[] = []
   /** Positive: a put of this ref. Negative: its removal. */
   readonly #refs: number[] = []
+  /** Why entries were removed, by version, where that was said. In rising order. */
+  readonly #reasons = new Map<number, string>()
   #horizon: number
 
   /** @param horizon - version up to which nothing is remembered: the log can tell what came after it. */
@@ -31,9 +37,16 @@ export class WriteLog {
     return this.#versions.length
   }
 
-  append(version: number, ref: number, removed: boolean): void {
+  /** How many reasons are remembered: no more than there are removals. */
+  get reasons(): number {
+    return this.#reasons.size
+  }
+
+  append(write: Write<unknown>): void {
+    const { kind, version, ref } = write
     this.#versions.push(version)
-    this.#refs.push(removed ? -ref : ref)
+    this.#refs.push(kind === 'remove' ? -ref : ref)
+    if (kind === 'remove' && write.reason !== undefined) this.#reasons.set(version, write.reason)
     // Cutting only at twice the limit makes the cut O(1) per write.
     if (this.#versions.length >= 2 * this.#limit) this.#cut(this.#versions.length - this.#limit)
   }
@@ -44,10 +57,12 @@ export class WriteLog {
   }
 
   /** Calls back for each write after `version`, in order. */
-  forEachSince(version: number, callback: (version: number, ref: number, removed: boolean) => void): void {
-    for (let index = this.#indexAfter(version); index < this.#versions.length; index++) {
+  forEachSince(from: number, callback: (write: Logged) => void): void {
+    for (let index = this.#indexAfter(from); index < this.#versions.length; index++) {
+      const version = this.#versions[index] ?? 0
       const ref = this.#refs[index] ?? 0
-      callback(this.#versions[index] ?? 0, Math.abs(ref), ref < 0)
+      if (ref > 0) callback({ kind: 'put', version, ref })
+      else callback({ kind: 'remove', version, ref: -ref, reason: this.#reasons.get(version) })
     }
   }
 
@@ -57,6 +72,10 @@ export class WriteLog {
 
   #cut(count: number): void {
     this.#horizon = this.#versions[count - 1] ?? this.#horizon
+    for (const version of this.#reasons.keys()) {
+      if (version > this.#horizon) break
+      this.#reasons.delete(version)
+    }
     this.#versions.splice(0, count)
     this.#refs.splice(0, count)
   }

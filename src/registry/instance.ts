@@ -24,6 +24,7 @@ export type ServiceMeta = {
   readonly zone?: string
   readonly weight?: number
   readonly state?: string
+  readonly reason?: string
   readonly capabilities?: { readonly [name: string]: string }
   readonly since?: number
 }
@@ -66,6 +67,7 @@ export function toInstance(entry: InstanceSource, nodeName: string): Instance {
     nodeName,
     address: meta.address,
     state: stateOf(meta),
+    reason: meta.reason,
     zone: meta.zone,
     weight: meta.weight ?? SERVICE_DEFAULTS.weight,
     since: meta.since ?? 0,

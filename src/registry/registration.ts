@@ -84,7 +84,7 @@ export class RegistrationHandle implements AsyncDisposable {
   unregister(): void {
     if (this.#ended) return
     const { host, monitor, owned } = this.#parts
-    if (owned) monitor.close('unregistered')
+    if (owned) monitor.close()
     else host.tracker.untrack(monitor, SERVICE_TOPIC, this.#definition.name)
     this.end()
   }

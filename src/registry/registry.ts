@@ -8,7 +8,7 @@ import type { Clock, Random } from '../tracker/ports.ts'
 import { systemClock, systemRandom } from '../tracker/system.ts'
 import { createTracker } from '../tracker/tracker.ts'
 import type { Tracker } from '../tracker/tracker.ts'
-import type { Diff, DownReason, NodeInfo } from '../tracker/types.ts'
+import type { Diff, NodeInfo } from '../tracker/types.ts'
 import { checkOption } from '../tracker/check.ts'
 import { argumentError, checkKeys, isRecord } from './check.ts'
 import { Feed } from './feed.ts'
@@ -28,6 +28,7 @@ import { functionNameFault } from './service-fault.ts'
 import { ServiceIndex } from './service-index.ts'
 import type { ServiceChange } from './service-changes.ts'
 import { serviceList } from './service-list.ts'
+import { OWN_REASONS } from './types.ts'
 import type {
   CallOptions,
   Explanation,
@@ -37,6 +38,7 @@ import type {
   LookupOptions,
   RegistryEvents,
   RejectedService,
+  ServiceDownReason,
   ServiceSelector,
   ServiceSpec,
   WaitOptions,
@@ -264,11 +266,11 @@ export class Registry extends Emitter<RegistryEvents> {
       if (kind === 'down' && this.#index.get(entry.key) === undefined) this.#pool.drop(entry.key)
     }
     this.#waiters.wake(changes)
-    for (const change of changes) this.#announce(change, diff.reason)
+    for (const change of changes) this.#announce(change, diff)
   }
 
   /** Events come last, so that a lookup inside a listener already agrees with them. */
-  #announce(change: ServiceChange, reason: DownReason | undefined): void {
+  #announce(change: ServiceChange, { reason, reasons }: Diff): void {
     const { log } = this.#parts
     if (change.kind === 'rejected') {
       this.#reject(change.entry, change.fault)
@@ -288,7 +290,8 @@ export class Registry extends Emitter<RegistryEvents> {
         this.dispatch('service_changed', { instance, previous: this.#index.instanceOf(change.previous) })
         return
       case 'down': {
-        const why = change.replaced ? 'invalid' : (reason ?? 'unregistered')
+        const own = ownReason(reasons?.get(change.entry.ref))
+        const why = change.replaced ? 'invalid' : (reason ?? own ?? 'unregistered')
         log.down(instance, why)
         this.dispatch('service_down', { instance, reason: why })
       }
@@ -304,6 +307,9 @@ export class Registry extends Emitter<RegistryEvents> {
     this.dispatch('service_rejected', event)
   }
 }
+
+const ownReason = (word: string | undefined): ServiceDownReason | undefined =>
+  OWN_REASONS.find((each) => each === word)
 
 const WAIT_FIELDS = [...LOOKUP_FIELDS, 'signal', 'timeoutMs'] as const
 

@@ -1,3 +1,4 @@
+import { MAX_REASON_BYTES } from '../core/frame.ts'
 import { nameFault } from '../core/name.ts'
 import { print } from '../tracker/check.ts'
 import { isRecord } from './check.ts'
@@ -39,6 +40,7 @@ export const FIELD_FAULTS = {
   zone: (value) => nameFault(value, MAX_NAME_BYTES),
   weight: (value) => numberFault(value, 0, Number.MAX_SAFE_INTEGER),
   state: (value) => nameFault(value, MAX_NAME_BYTES),
+  reason: (value) => nameFault(value, MAX_REASON_BYTES),
   capabilities: capabilitiesFault,
   since: (value) => numberFault(value, 0, Number.MAX_SAFE_INTEGER),
 } as const satisfies Record<string, (value: unknown) => Fault>

@@ -32,6 +32,7 @@ const PATCH_FIELDS = [
   'zone',
   'weight',
   'state',
+  'reason',
   'capabilities',
 ] as const satisfies readonly (keyof ServicePatch)[]
 
@@ -59,7 +60,7 @@ export function defineService(spec: ServiceSpec | ServiceDefinition): ServiceDef
   checkKeys('The service', spec, SPEC_FIELDS)
   checkFields(spec)
 
-  const { name, version, address, zone } = spec
+  const { name, version, address, zone, reason } = spec
   const {
     timeoutMs = SERVICE_DEFAULTS.timeoutMs,
     weight = SERVICE_DEFAULTS.weight,
@@ -80,6 +81,7 @@ export function defineService(spec: ServiceSpec | ServiceDefinition): ServiceDef
     zone,
     weight,
     state,
+    reason,
     capabilities,
   })
   sources.set(definition, {
@@ -100,7 +102,8 @@ export function patchService(definition: ServiceDefinition, patch: ServicePatch)
 
 /** What other nodes are told: what is not as by default. `since` in ms since the epoch. */
 export function toMeta(definition: ServiceDefinition, zone: string | undefined, since: number): JsonObject {
-  const { version, address, functions, timeoutMs, retry, metadata, weight, state, capabilities } = definition
+  const { version, address, functions, timeoutMs, retry, metadata, weight, state, reason, capabilities } =
+    definition
   const given = {
     version,
     address,
@@ -111,6 +114,7 @@ export function toMeta(definition: ServiceDefinition, zone: string | undefined, 
     zone: definition.zone ?? zone,
     weight: weight === SERVICE_DEFAULTS.weight ? undefined : weight,
     state: state === SERVICE_DEFAULTS.state ? undefined : state,
+    reason,
     capabilities: isEmpty(capabilities) ? undefined : capabilities,
     since,
   }

@@ -46,6 +46,8 @@ export interface ServiceSpec {
   readonly weight?: number | undefined
   /** Default `ready`. Only ready instances are returned, unless a lookup asks for others. */
   readonly state?: InstanceState | undefined
+  /** Why it is in that state: a word or two for others, at most 64 bytes. */
+  readonly reason?: string | undefined
   /** Name → state of what the instance can do. Carried with it. */
   readonly capabilities?: Readonly<Record<string, string>> | undefined
 }
@@ -67,6 +69,7 @@ export interface ServiceDefinition {
   readonly zone: string | undefined
   readonly weight: number
   readonly state: InstanceState
+  readonly reason: string | undefined
   readonly capabilities: Readonly<Record<string, string>>
 }
 
@@ -180,8 +183,14 @@ export interface Explanation {
   readonly text: string
 }
 
-/** Why an instance is gone. `invalid`: its node replaced it by something that is not a service. */
-export type ServiceDownReason = 'unregistered' | 'invalid' | DownReason
+/** What an owner may say of an instance that it takes away; of another word, and in a snapshot, it is `unregistered`. */
+export const OWN_REASONS = ['expired', 'drained', 'unhealthy'] as const
+
+/**
+ * Why an instance is gone. `expired`: its lease was not renewed. `drained`: it had been draining, and was done.
+ * `unhealthy`: its liveness or startup probe failed. `invalid`: its node replaced it by something that is not a service.
+ */
+export type ServiceDownReason = 'unregistered' | (typeof OWN_REASONS)[number] | 'invalid' | DownReason
 
 /** Payload by event name. Per instance `up`, then any `changed`, then `down`, each once. */
 export interface RegistryEvents {

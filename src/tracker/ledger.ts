@@ -12,11 +12,11 @@ interface Account {
  */
 export class Ledger {
   readonly #accounts = new Map<MonitorState, Account>()
-  readonly #closed: (refs: readonly number[]) => void
+  readonly #closed: (refs: readonly number[], reason: unknown) => void
   #size = 0
 
   /** @param closed - a monitor closed, and these entries are to go in one batch. */
-  constructor(closed: (refs: readonly number[]) => void) {
+  constructor(closed: (refs: readonly number[], reason: unknown) => void) {
     this.#closed = closed
   }
 
@@ -84,6 +84,9 @@ export class Ledger {
     this.#accounts.delete(state)
     const refs = [...account.refs.values()].flatMap((keys) => [...keys.values()])
     this.#size -= refs.length
-    this.#closed(refs.sort((a, b) => a - b))
+    this.#closed(
+      refs.sort((a, b) => a - b),
+      state.reason,
+    )
   }
 }

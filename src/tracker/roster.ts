@@ -376,11 +376,12 @@ export class Roster {
       joins = [],
       leaves = [],
       updates = [],
+      reasons,
       reason,
     }: Partial<Change<Json>> & { readonly reason?: DownReason },
   ): void {
     if (joins.length === 0 && leaves.length === 0 && updates.length === 0) return
-    this.#ports.report('diff', Object.freeze({ node, joins, leaves, updates, reason }))
+    this.#ports.report('diff', Object.freeze({ node, joins, leaves, updates, reasons, reason }))
   }
 
   #reject(from: NodeId, code: RollcallErrorCode, message: string): void {

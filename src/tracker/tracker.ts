@@ -1,5 +1,6 @@
-import type { Entry, NodeId } from '../core/frame.ts'
+import { MAX_REASON_BYTES, type Entry, type NodeId } from '../core/frame.ts'
 import type { Json } from '../core/json.ts'
+import { nameFault } from '../core/name.ts'
 import { RollcallError, type RollcallErrorCode } from '../errors.ts'
 import type { TrackerDiagnostics } from './diagnostics.ts'
 import { Emitter } from './emitter.ts'
@@ -25,7 +26,10 @@ type Foreseen = (part: readonly Entry<Json>[], first: Entry<Json>) => void
 export class Tracker extends Emitter<TrackerEvents> {
   readonly #options: ResolvedTrackerOptions
   readonly #engine: Engine
-  readonly #ledger = new Ledger((refs) => this.#remove(refs))
+  readonly #ledger = new Ledger((refs, reason) => {
+    const said = nameFault(reason, MAX_REASON_BYTES) === undefined ? String(reason) : undefined
+    this.#remove(refs, said)
+  })
   readonly #facts = new InTurn()
   #foreseen: Foreseen = () => undefined
   #closing: Promise<void> | undefined
@@ -126,16 +130,18 @@ export class Tracker extends Emitter<TrackerEvents> {
 
   /**
    * Removes what the monitor tracks: under a topic and key, under a topic, or all of it, in one batch. What is not
-   * tracked is no error. Throws `ROLLCALL_INVALID_ARGUMENT`, `ROLLCALL_LIMIT_EXCEEDED`.
+   * tracked is no error. A `reason` of at most 64 bytes travels with the removal (`diff.reasons`), as does a text that a
+   * monitor is closed with. Throws `ROLLCALL_INVALID_ARGUMENT`, `ROLLCALL_LIMIT_EXCEEDED`.
    */
-  untrack(monitor: Monitor, topic?: string, key?: string): void {
+  untrack(monitor: Monitor, topic?: string, key?: string, reason?: string): void {
     checkMonitor(monitor)
     if (topic === undefined && key !== undefined) {
       throw new RollcallError('ROLLCALL_INVALID_ARGUMENT', 'untrack takes a key only with its topic')
     }
     if (topic !== undefined) checkName('topic', topic, this.#options.maxKeyBytes)
     if (key !== undefined) checkName('key', key, this.#options.maxKeyBytes)
-    this.#remove(this.#ledger.take(monitor, topic, key))
+    if (reason !== undefined) checkName('reason', reason, MAX_REASON_BYTES)
+    this.#remove(this.#ledger.take(monitor, topic, key), reason)
   }
 
   /** Sends pending writes now, whatever the option `flush` says: for news that must not wait for the period. */
@@ -224,8 +230,8 @@ export class Tracker extends Emitter<TrackerEvents> {
     return this.close()
   }
 
-  #remove(refs: readonly number[]): void {
-    if (refs.length > 0) this.#engine.write(refs.map((ref) => ({ kind: 'remove', ref })))
+  #remove(refs: readonly number[], reason: string | undefined): void {
+    if (refs.length > 0) this.#engine.write(refs.map((ref) => ({ kind: 'remove', ref, reason })))
   }
 
   /** Closes without a goodbye: it would be the other one's too. */

@@ -50,6 +50,8 @@ export interface Diff {
   readonly joins: readonly Entry<Json>[]
   readonly leaves: readonly Entry<Json>[]
   readonly updates: readonly EntryUpdate[]
+  /** By ref, why entries were removed, where their owner said it (`untrack`, `monitor.close`) and a snapshot did not say less. */
+  readonly reasons?: ReadonlyMap<number, string> | undefined
   /** Why entries left: their owner went down for this reason, or (undefined) removed them itself. */
   readonly reason: DownReason | undefined
 }

@@ -1,4 +1,4 @@
-import type { Put, Write } from '../core/frame.ts'
+import { MAX_REASON_BYTES, type Put, type Write } from '../core/frame.ts'
 import type { Json } from '../core/json.ts'
 import { utf8Length } from '../core/name.ts'
 import { checkCount, checkWireName, invalid, unknownKind } from './check.ts'
@@ -19,7 +19,9 @@ export interface PreparedWrite {
 }
 
 export function prepareWrite(write: Write<Json>): PreparedWrite {
-  if (write.kind === 'remove') return { write, meta: '', maxBytes: MAX_WRITE_OVERHEAD }
+  if (write.kind === 'remove') {
+    return { write, meta: '', maxBytes: MAX_WRITE_OVERHEAD + utf8Length(write.reason ?? '') }
+  }
   const meta = JSON.stringify(write.meta)
   const textBytes = utf8Length(write.topic) + utf8Length(write.key) + utf8Length(meta)
   return { write, meta, maxBytes: textBytes + MAX_WRITE_OVERHEAD }
@@ -41,7 +43,7 @@ export class WriteBatch {
     const { version } = write
     const ref = write.ref === version ? 0 : write.ref
     if (write.kind === 'remove') {
-      this.writes.push({ version, ref, change: { $case: 'remove', value: {} } })
+      this.writes.push({ version, ref, change: { $case: 'remove', value: { reason: write.reason ?? '' } } })
       return
     }
     const topic = write.topic === this.#topic ? '' : write.topic
@@ -84,7 +86,9 @@ export function decodeWrites(
     } else {
       if (from === 0) throw invalid('a snapshot with a removal')
       if (ref === version) throw invalid(`a removal of its own version ${version}`)
-      decoded.push({ kind: 'remove', version, ref })
+      const { reason } = change.value
+      if (reason !== '') checkWireName('reason', reason, MAX_REASON_BYTES)
+      decoded.push({ kind: 'remove', version, ref, ...(reason === '' ? {} : { reason }) })
     }
   }
   return decoded

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { compareHeads, type Entry, type Head } from '../../src/core/frame.ts'
+import { compareHeads, type Entry, type Head, type Write } from '../../src/core/frame.ts'
 import { NO_HEAD, OwnerState, type Change } from '../../src/core/owner-state.ts'
+import { WriteLog } from '../../src/core/write-log.ts'
 import { asHistory, cut, delivery, entriesAt, live, lives } from './history.ts'
 
 const RUNS = { numRuns: 2_000 }
@@ -160,6 +161,32 @@ describe('the log', () => {
     state.receive(cut([life], life, 0, 1))
     for (let to = 2; to <= 21; to++) state.receive(cut([life], life, to - 1, to))
     expect(state.since({ incarnation: 10, version: 1 })).toMatchObject({ from: 0, writes: [{ version: 21 }] })
+  })
+
+  test('tells why an entry was removed, in every delta that tells of it, and forgets it with the write', () => {
+    const state = new OwnerState<number>('owner', 4)
+    const put = (version: number) =>
+      ({ kind: 'put', version, ref: version, topic: 't', key: 'k', meta: 0 }) as const
+    const receive = (to: number, write: Write<number>) =>
+      state.receive({ incarnation: 1, from: to === 1 ? 0 : to - 1, to, writes: [write] })
+    for (let version = 1; version <= 6; version++) receive(version, put(version))
+    const expired = { kind: 'remove', version: 7, ref: 1, reason: 'expired' } as const
+    expect(receive(7, expired)).toMatchObject({ change: { reasons: new Map([[1, 'expired']]) } })
+    expect(receive(8, { kind: 'remove', version: 8, ref: 2 })).toMatchObject({
+      change: { leaves: [{ ref: 2 }], reasons: undefined },
+    })
+    expect(state.since({ incarnation: 1, version: 6 }).writes).toEqual([
+      expired,
+      { kind: 'remove', version: 8, ref: 2 },
+    ])
+    const held = new WriteLog(2, 0)
+    for (let version = 1; version <= 1_000; version++) {
+      held.append({ kind: 'remove', version: 2 * version, ref: 1, reason: 'expired' })
+    }
+    let told = 0
+    held.forEachSince(held.horizon, (logged) => (told += Number('reason' in logged)))
+    expect(told).toBe(held.length)
+    expect(held.reasons).toBe(held.length)
   })
 
   test('C4: entries, logs and their metas are gone after any number of registrations', () => {

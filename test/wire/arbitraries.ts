@@ -24,6 +24,7 @@ interface Step {
   readonly key: string
   readonly meta: Json
   readonly remove: boolean
+  readonly reason: string | undefined
 }
 
 const step: fc.Arbitrary<Step> = fc.record({
@@ -32,6 +33,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   key: name,
   meta,
   remove: fc.boolean(),
+  reason: fc.option(name, { nil: undefined }),
 })
 
 /** A frame as an owner builds it: rising versions, one write per ref, removals only in a delta. */
@@ -49,9 +51,15 @@ export const frame: fc.Arbitrary<Frame<Json>> = fc
   })
 
 /** The version that a gap leaves out is an older write's, so no other write here has it as its ref. */
-function toWrite({ gap, topic, key, meta, remove }: Step, from: number, version: number): Write<Json> {
+function toWrite(
+  { gap, topic, key, meta, remove, reason }: Step,
+  from: number,
+  version: number,
+): Write<Json> {
   const ref = gap > 1 ? version - 1 : version
-  if (remove && from > 0 && gap > 1) return { kind: 'remove', version, ref }
+  if (remove && from > 0 && gap > 1) {
+    return { kind: 'remove', version, ref, ...(reason === undefined ? {} : { reason }) }
+  }
   return { kind: 'put', version, ref, topic, key, meta }
 }
 

@@ -40,10 +40,10 @@ const rawPut = (version: number, over: Partial<WirePut> = {}, ref = 0): WireWrit
   change: { $case: 'put', value: { topic: 't', key: `k${version}`, meta: '{}', ...over } },
 })
 
-const rawRemove = (version: number, ref: number): WireWrite => ({
+const rawRemove = (version: number, ref: number, reason = ''): WireWrite => ({
   version,
   ref,
-  change: { $case: 'remove', value: {} },
+  change: { $case: 'remove', value: { reason } },
 })
 
 const rawCode = (...args: Parameters<typeof raw>): string => codeOf(() => decode(raw(...args)))
@@ -215,6 +215,9 @@ describe('rules', () => {
 
   test('removals', () => {
     expect(rawCode([rawRemove(5, 3)], { from: 1 })).toBe('nothing')
+    expect(rawCode([rawRemove(5, 3, 'x'.repeat(64))], { from: 1 })).toBe('nothing')
+    expect(rawCode([rawRemove(5, 3, 'x'.repeat(65))], { from: 1 })).toBe('ROLLCALL_FRAME_LIMIT')
+    expect(rawCode([rawRemove(5, 3, '\n')], { from: 1 })).toBe('ROLLCALL_FRAME_INVALID')
     expect(rawCode([rawRemove(5, 3)], { from: 0 })).toBe('ROLLCALL_FRAME_INVALID')
     expect(rawCode([rawRemove(5, 5)], { from: 1 })).toBe('ROLLCALL_FRAME_INVALID')
     expect(rawCode([rawRemove(5, 0)], { from: 1 })).toBe('ROLLCALL_FRAME_INVALID')

@@ -57,6 +57,8 @@ export interface Put {
 }
 
 export interface Remove {
+  /** Why, in a word of the owner. Empty: it does not say. */
+  readonly reason: string;
 }
 
 /** One message of a sync stream. */
@@ -523,11 +525,14 @@ export const Put: MessageFns<Put> = {
 };
 
 function createBaseRemove(): Remove {
-  return {};
+  return { reason: "" };
 }
 
 export const Remove: MessageFns<Remove> = {
-  encode(_: Remove, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+  encode(message: Remove, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.reason !== "") {
+      writer.uint32(10).string(message.reason);
+    }
     return writer;
   },
 
@@ -544,6 +549,14 @@ export const Remove: MessageFns<Remove> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.reason = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
