@@ -12,7 +12,7 @@ export const MAX_NAME_BYTES = 256
 const MAX_ADDRESS_BYTES = 2_048
 
 /** Above it `setTimeout` fires at once. */
-const MAX_TIMER_MS = 2_147_483_647
+export const MAX_TIMER_MS = 2_147_483_647
 
 /** A retry limit above it is a mistake: even without pauses it would be an attack on the service. */
 const MAX_RETRIES = 1_000
