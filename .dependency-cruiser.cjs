@@ -17,7 +17,11 @@ module.exports = {
       '^src/version\\.ts$',
       '^(node:)?(events|net|child_process|worker_threads)$',
     ]),
-    only('registry', ['^src/core/', '^src/tracker/', '^node_modules/(@types/)?semver/']),
+    only('health', [
+      '^src/tracker/(check|ports|surface)\\.ts$',
+      '^(node:)?(events|net|perf_hooks|timers)(/promises)?$',
+    ]),
+    only('registry', ['^src/core/', '^src/tracker/', '^src/health/', '^node_modules/(@types/)?semver/']),
     only('transports', [
       '^src/core/',
       '^src/tracker/ports\\.ts$',
