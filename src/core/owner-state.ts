@@ -18,6 +18,9 @@ export type Received<V> =
   | { readonly kind: 'gap'; readonly have: number }
   | { readonly kind: 'applied'; readonly change: Change<V> }
 
+/** Writes up to which a delta is given though a snapshot were shorter: only a delta says why entries went. */
+const SHORT_DELTA = 128
+
 /** The empty heads of owners never heard: below every real head. */
 export const NO_HEAD: Head = Object.freeze({ incarnation: 0, version: 0 })
 
@@ -96,7 +99,8 @@ export class OwnerState<V> {
     const { incarnation, version: to } = this.#head ?? NO_HEAD
     const from = have.incarnation === incarnation ? have.version : 0
     if (from >= to) return { incarnation, from: to, to, writes: [] }
-    if (from === 0 || from < this.#log.horizon || this.#log.countSince(from) > this.#entries.size) {
+    const isShort = this.#log.countSince(from) <= Math.max(SHORT_DELTA, this.#entries.size)
+    if (from === 0 || from < this.#log.horizon || !isShort) {
       return { incarnation, from: 0, to, writes: Array.from(this.#entries.values(), toPut).sort(byVersion) }
     }
     return { incarnation, from, to, writes: this.#writesSince(from) }

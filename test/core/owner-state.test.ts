@@ -152,15 +152,22 @@ describe('the log', () => {
     })
   })
 
-  test('gives the shorter answer when more was written than is left', () => {
+  test('gives the shorter answer when much more was written than is left', () => {
     const life = live(10, [
       { kind: 'join', topic: 'a', key: 'x' },
-      ...Array.from({ length: 20 }, () => ({ kind: 'update' as const, pick: 0 })),
+      ...Array.from({ length: 129 }, () => ({ kind: 'update' as const, pick: 0 })),
     ])
-    const state = new OwnerState<number>('owner', 100)
+    const state = new OwnerState<number>('owner', 1_000)
     state.receive(cut([life], life, 0, 1))
-    for (let to = 2; to <= 21; to++) state.receive(cut([life], life, to - 1, to))
-    expect(state.since({ incarnation: 10, version: 1 })).toMatchObject({ from: 0, writes: [{ version: 21 }] })
+    for (let to = 2; to <= 130; to++) state.receive(cut([life], life, to - 1, to))
+    expect(state.since({ incarnation: 10, version: 1 })).toMatchObject({
+      from: 0,
+      writes: [{ version: 130 }],
+    })
+    expect(state.since({ incarnation: 10, version: 2 })).toMatchObject({
+      from: 2,
+      writes: [{ version: 130 }],
+    })
   })
 
   test('tells why an entry was removed, in every delta that tells of it, and forgets it with the write', () => {
