@@ -17,7 +17,7 @@ export interface DrainOptions {
 }
 
 /** What `drain` and `shutdown` do when they are not told. 250 ms are ten times what a neighbour takes to hear of a change. */
-export const DRAIN_DEFAULTS = { graceMs: 10_000, settleMs: 250 } as const
+const DRAIN_DEFAULTS = { graceMs: 10_000, settleMs: 250 } as const
 
 export const DRAIN_FIELDS = ['graceMs', 'settleMs', 'until'] as const
 

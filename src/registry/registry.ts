@@ -3,7 +3,6 @@ import type { Json } from '../core/json.ts'
 import { RollcallError } from '../errors.ts'
 import type { TrackerDiagnostics } from '../tracker/diagnostics.ts'
 import { Emitter } from '../tracker/emitter.ts'
-import { Monitor } from '../tracker/monitor.ts'
 import type { Clock, Random } from '../tracker/ports.ts'
 import { systemClock, systemRandom } from '../tracker/system.ts'
 import { createTracker } from '../tracker/tracker.ts'
@@ -14,16 +13,20 @@ import { argumentError, checkKeys, isRecord } from './check.ts'
 import { Feed } from './feed.ts'
 import { explainHidden, explainInstances, explainInvalid } from './explain.ts'
 import { readEntry, SERVICE_TOPIC } from './instance.ts'
+import type { DrainOptions } from './drain.ts'
 import { resolveRegistryBehaviour } from './options.ts'
 import type { RegistryOptions } from './options.ts'
 import { checkName, FILTER_FIELDS, LOOKUP_FIELDS, readQuery } from './query.ts'
 import type { QueryContext } from './query.ts'
-import { RegistrationHandle } from './registration.ts'
+import { Offers } from './offers.ts'
+import type { RegisterOptions } from './offers.ts'
+import type { RegistrationHandle } from './registration.ts'
 import { Requirements } from './requirement.ts'
 import { ServiceLog } from './service-log.ts'
 import { findEligible } from './selector.ts'
 import { SelectorPool } from './selector-pool.ts'
-import { defineService } from './service.ts'
+import { checkShutdown, dieOf, onFirstSignal } from './shutdown.ts'
+import type { ShutdownOptions } from './shutdown.ts'
 import { functionNameFault } from './service-fault.ts'
 import { ServiceIndex } from './service-index.ts'
 import type { ServiceChange } from './service-changes.ts'
@@ -44,11 +47,6 @@ import type {
   WaitOptions,
 } from './types.ts'
 import { Waiters } from './waiters.ts'
-
-export interface RegisterOptions {
-  /** The life that the registration is tied to. Default: one of its own, ended by `unregister`. */
-  readonly monitor?: Monitor | undefined
-}
 
 export interface RegistryDiagnostics extends TrackerDiagnostics {
   readonly services: {
@@ -80,8 +78,7 @@ export class Registry extends Emitter<RegistryEvents> {
   readonly #pool: SelectorPool
   readonly #waiters: Waiters
   readonly #feed: Feed
-  // Holding them keeps their monitors from being collected, so a caller may drop the handle.
-  readonly #registrations = new Set<RegistrationHandle>()
+  readonly #offers: Offers
   #rejected = 0
   #closing: Promise<void> | undefined
 
@@ -100,6 +97,12 @@ export class Registry extends Emitter<RegistryEvents> {
     this.#index = new ServiceIndex({
       nameOf: (node) => this.#feed.nodeName(node),
       doubtOf: (node) => this.tracker.doubtOf(node),
+    })
+    this.#offers = new Offers({
+      ...parts,
+      incarnation: () => this.#feed.incarnation,
+      probed: (instance, run) => this.dispatch('service_probed', { instance, run }),
+      failed: (instance, run) => this.dispatch('service_unhealthy', { instance, run }),
     })
     this.#pool = new SelectorPool(this.#index, parts.queries, parts.random)
     this.#waiters = new Waiters(parts.clock)
@@ -139,21 +142,36 @@ export class Registry extends Emitter<RegistryEvents> {
    * Throws as `defineService` and `tracker.track`; then nothing is registered.
    */
   register(spec: ServiceSpec, options: RegisterOptions = {}): RegistrationHandle {
-    checkKeys('The options', options, ['monitor'])
-    const registration = new RegistrationHandle({
-      host: {
-        tracker: this.tracker,
-        zone: this.#parts.zone,
-        incarnation: () => this.#feed.incarnation,
-        ended: (ended) => this.#registrations.delete(ended),
-      },
-      monitor: options.monitor ?? new Monitor(),
-      owned: options.monitor === undefined,
-      definition: defineService(spec),
-      since: this.#parts.clock.wallNow(),
+    return this.#offers.register(spec, options)
+  }
+
+  /**
+   * Ends this process's part without a lost call: says at once that all it offers is `draining`, waits as
+   * `registration.drain` does, takes it all away, reason `drained`, and closes. Go on serving until it resolves. Never
+   * rejects: what `until` throws is logged.
+   *
+   * With `signals` it waits for the first of them, and when all is done ends the process as that signal would have, unless
+   * somebody else listens for it too: then that is theirs to do. A second signal is not waited out.
+   *
+   * Throws `ROLLCALL_INVALID_ARGUMENT`.
+   */
+  shutdown(options: ShutdownOptions = {}): Promise<void> {
+    const drain = checkShutdown(options)
+    const { signals } = options
+    if (signals === undefined) return this.#drainAndClose(drain)
+    return new Promise((resolve) => {
+      const off = onFirstSignal(signals, (signal) => {
+        void this.#drainAndClose(drain).then(() => {
+          resolve()
+          dieOf(signal)
+        })
+      })
+      // Closed in another way, there is nothing to wait for.
+      this.tracker.once('close', () => {
+        off()
+        resolve()
+      })
     })
-    this.#registrations.add(registration)
-    return registration
   }
 
   /**
@@ -221,7 +239,7 @@ export class Registry extends Emitter<RegistryEvents> {
 
   /** What this node knows of its own work. As `tracker.diagnostics`, and what is offered here. */
   diagnostics(): RegistryDiagnostics {
-    const services = Object.freeze({ offered: this.#registrations.size, rejected: this.#rejected })
+    const services = Object.freeze({ offered: this.#offers.size, rejected: this.#rejected })
     return Object.freeze({ ...this.tracker.diagnostics(), services })
   }
 
@@ -252,11 +270,16 @@ export class Registry extends Emitter<RegistryEvents> {
     return this.close()
   }
 
+  async #drainAndClose(options: DrainOptions): Promise<void> {
+    await this.#offers.drain(options).catch((error: unknown) => this.#parts.log.undrained(error))
+    await this.close()
+  }
+
   async #shutDown(reason: RollcallError): Promise<void> {
     this.#waiters.rejectAll(reason)
     await this.tracker.close()
     this.#feed.stop()
-    for (const registration of this.#registrations) registration.end()
+    this.#offers.end()
     this.#index.clear()
   }
 

@@ -25,6 +25,11 @@ export class ServiceLog {
     this.#write('warn', message)
   }
 
+  undrained(error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error)
+    this.#write('warn', `whether calls were in flight at the end is not known: ${message}`)
+  }
+
   #write(level: keyof Logger, line: string): void {
     try {
       this.#logger?.[level](line)

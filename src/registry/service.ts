@@ -94,14 +94,23 @@ export function defineService(spec: ServiceSpec | ServiceDefinition): ServiceDef
   return definition
 }
 
-/** A definition with some fields changed. Functions without call options of their own follow those of the service. */
+/**
+ * A definition with some fields changed. Functions without call options of their own follow those of the service, and a
+ * reason does not outlive the state that it was given for.
+ */
 export function patchService(definition: ServiceDefinition, patch: ServicePatch): ServiceDefinition {
   checkKeys('The patch', patch, PATCH_FIELDS)
-  return defineService({ ...(sources.get(definition) ?? definition), ...patch })
+  const source = sources.get(definition) ?? definition
+  const reason = patch.state === undefined || patch.state === source.state ? source.reason : undefined
+  return defineService({ ...source, reason, ...patch })
 }
 
 /** What other nodes are told: what is not as by default. `since` in ms since the epoch. */
-export function toMeta(definition: ServiceDefinition, zone: string | undefined, since: number): JsonObject {
+export function toMeta(
+  definition: Omit<ServiceDefinition, 'state'> & { readonly state: string },
+  zone: string | undefined,
+  since: number,
+): JsonObject {
   const { version, address, functions, timeoutMs, retry, metadata, weight, state, reason, capabilities } =
     definition
   const given = {

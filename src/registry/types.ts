@@ -1,6 +1,7 @@
 import type { NodeId } from '../core/frame.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { RollcallErrorCode } from '../errors.ts'
+import type { ProbeRun } from '../health/types.ts'
 import type { DownReason } from '../tracker/types.ts'
 
 /** States that this version knows. A later version may send others: such an instance is simply not `ready`. */
@@ -198,6 +199,10 @@ export interface RegistryEvents {
   service_up: [event: { readonly instance: Instance }]
   service_down: [event: { readonly instance: Instance; readonly reason: ServiceDownReason }]
   service_changed: [event: { readonly instance: Instance; readonly previous: Instance }]
+  /** An instance of this process has ended, because a probe found it beyond help. Restarting it is its supervisor's business. */
+  service_unhealthy: [event: { readonly instance: Instance; readonly run: ProbeRun }]
+  /** A probe of an instance of this process has run. */
+  service_probed: [event: { readonly instance: Instance; readonly run: ProbeRun }]
   /** A node published something that is not a service. Counted in `registry.rejected`. */
   service_rejected: [event: RejectedService]
 }

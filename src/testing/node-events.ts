@@ -23,6 +23,8 @@ const REGISTRY_EVENTS = [
   'service_down',
   'service_changed',
   'service_rejected',
+  'service_unhealthy',
+  'service_probed',
 ] as const satisfies readonly (keyof RegistryEvents)[]
 
 const TRACKER_EVENTS = [
