@@ -37,13 +37,13 @@ export class Offers {
   // Holding them keeps their monitors from being collected, so a caller may drop the handle.
   readonly #registrations = new Set<RegistrationHandle>()
   readonly #over = new AbortController()
-  #flushing = false
 
   constructor(parts: OffersParts) {
     this.#parts = parts
     this.#host = {
       ...parts,
-      flush: () => this.#flush(),
+      // At the end of this turn, so that what many registrations say in it takes one message.
+      flush: () => queueMicrotask(() => parts.tracker.flush()),
       ended: (registration) => this.#registrations.delete(registration),
     }
   }
@@ -86,15 +86,5 @@ export class Offers {
   end(): void {
     this.#over.abort()
     for (const registration of this.#registrations) registration.end()
-  }
-
-  /** Sends what is written in this turn, in one message. */
-  #flush(): void {
-    if (this.#flushing) return
-    this.#flushing = true
-    queueMicrotask(() => {
-      this.#flushing = false
-      this.#parts.tracker.flush()
-    })
   }
 }

@@ -57,10 +57,18 @@ describe('a lease', () => {
       expect(owner.tracker.diagnostics().self.version).toBe(version + 1)
       await net.run(TOLD_MS)
       expect(stateOf(observer)).toEqual(['unready', 'disk full'])
+      handle.renew({ state: 'unready', reason: 'disk slow' })
+      expect(handle.instance.reason).toBe('disk slow')
       expect(observer.registry.lookup('s')).toEqual({ ok: false, error: 'noinstance' })
       handle.renew({ state: 'ready' })
       await net.run(TOLD_MS)
       expect(stateOf(observer)).toEqual(['ready', undefined])
+      // A reason is one for a state, however it is said.
+      handle.update({ state: 'unready', reason: 'disk full' })
+      handle.update({ weight: 2 })
+      expect(handle.instance.reason).toBe('disk full')
+      handle.update({ state: 'ready' })
+      expect(handle.instance.reason).toBeUndefined()
     })
   })
 
@@ -228,6 +236,10 @@ describe('health', () => {
       expect(downs(observer)).toEqual([])
       const probed = owner.events('service_probed').map(({ payload: [{ run }] }) => run.probe)
       expect(new Set(probed)).toEqual(new Set(['startup', 'readiness', 'capabilities.write']))
+      handle.unregister()
+      const before = owner.events('service_probed').length
+      await net.run(1_000)
+      expect(owner.events('service_probed')).toHaveLength(before)
     })
   })
 
