@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout } from 'node:timers/promises'
 import type { RegistrationHandle, Registry, ServicePatch, ServiceSpec, Transport } from '../../src/index.ts'
 import { openNode, type Setup } from './node.ts'
 import { monotonicNow, serve, standAlone, tell } from './served.ts'
@@ -135,6 +135,16 @@ const commands = {
   /** What SIGTERM does from now on. */
   closeOnTerm(): void {
     process.once('SIGTERM', () => void opened().close())
+  },
+
+  /** What is offered is drained at SIGTERM, while the last call takes so long. */
+  shutDownOnTerm({ graceMs, callMs }: { graceMs: number; callMs: number }): void {
+    void opened().shutdown({ signals: ['SIGTERM'], graceMs, settleMs: 100, until: () => setTimeout(callMs) })
+  },
+
+  /** Listens for SIGTERM itself, and does nothing about it. */
+  listenForTerm(): void {
+    process.on('SIGTERM', () => tell('terminated'))
   },
 
   exit(): void {
