@@ -17,10 +17,7 @@ module.exports = {
       '^src/version\\.ts$',
       '^(node:)?(events|net|child_process|worker_threads)$',
     ]),
-    only('health', [
-      '^src/tracker/(check|ports|surface)\\.ts$',
-      '^(node:)?(events|net|perf_hooks|timers)(/promises)?$',
-    ]),
+    only('health', ['^src/tracker/(check|ports|surface|system)\\.ts$', '^(node:)?(events|net)$']),
     only('registry', ['^src/core/', '^src/tracker/', '^src/health/', '^node_modules/(@types/)?semver/']),
     only('transports', [
       '^src/core/',

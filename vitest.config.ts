@@ -2,6 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 /** Tests with real sockets and processes. */
 const REAL = [
+  'test/health/probes/**/*.test.ts',
   'test/transports/libp2p*.test.ts',
   'test/processes/**/*.test.ts',
   'test/examples/**/*.test.ts',
