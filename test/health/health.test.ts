@@ -337,6 +337,13 @@ describe('by hand', () => {
     expect(health.held?.reason).toBe('two')
   })
 
+  test('held in the other state, that is told', () => {
+    const { health, told } = clinic([])
+    health.hold('ready')
+    health.hold('unready')
+    expect(told).toEqual(['0 ready by-hand', '0 unready by-hand'])
+  })
+
   test('only ready and unready can be held, for a reason in words', () => {
     const { health } = clinic([])
     for (const state of ['starting', 'draining', 'gone', 'x', undefined]) {
@@ -462,6 +469,22 @@ describe('what it tells', () => {
     made.health.start()
     await made.clock.advance(0)
     expect(told).toEqual(['unready by-hand'])
+  })
+
+  test('an end is told, whatever is done when its run is told', async () => {
+    const made = ward(
+      { liveness: { ...PERIOD, fall: 1, check: () => false } },
+      {
+        probed: () => {
+          made.health.hold('unready')
+          made.health.release()
+          made.health.drain()
+        },
+      },
+    )
+    made.health.start()
+    await made.clock.advance(0)
+    expect(made.told).toEqual(['0 gone by liveness probe-failed'])
   })
 
   test('a listener that throws surfaces, and the probes go on', async () => {
