@@ -1,8 +1,12 @@
 /**
  * Looks once whether something is well. Passes when it returns or resolves to anything but `false`; fails when that
- * is `false`, or when it throws or rejects. `signal` aborts at the deadline and when probing ends: what the check
- * answers later is discarded. One that keeps something open between two calls may offer to dispose of it: that is
- * asked when probing ends, and a later call opens it anew.
+ * is `false`, or when it throws or rejects.
+ *
+ * `signal` aborts at the deadline and when probing ends: what the check answers later is discarded. Never called
+ * again before it has settled, so one that never settles reads as failing from then on: heed the signal.
+ *
+ * One that keeps something open between two calls may offer to dispose of it: that is asked when probing ends, and a
+ * later call opens it anew.
  */
 export interface Check {
   (signal: AbortSignal): unknown
