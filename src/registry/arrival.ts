@@ -6,6 +6,9 @@ import { classifyJoin, editRecords } from './service-changes.ts'
 import type { Records, ServiceChange } from './service-changes.ts'
 import type { Instance } from './types.ts'
 
+/** The revision of what no reader finds yet. */
+const NOT_SHOWN = 0
+
 /**
  * The services of a snapshot, read and put together part by part as it comes in. Nobody finds them before a diff shows
  * the whole, in one turn of the event loop: 30,000 services then take a tenth of what it takes to read them.
@@ -28,7 +31,7 @@ export class Arrival {
     const [first] = part
     if (first === undefined) return
     const changes = readAll(part)
-    editRecords(this.#records, first.node, changes, this.#toInstance)
+    editRecords(this.#records, first.node, changes, this.#toInstance, NOT_SHOWN)
     for (const change of changes) this.#changes.push(change)
   }
 
@@ -65,7 +68,7 @@ export class Arrival {
     for (const { kind, entry } of known.values()) {
       if (kind === 'up') edits.push({ kind: 'down', entry, replaced: false })
     }
-    editRecords(this.#records, node, edits, this.#toInstance)
+    editRecords(this.#records, node, edits, this.#toInstance, NOT_SHOWN)
   }
 }
 

@@ -45,13 +45,17 @@ export function classifyJoin(join: Entry<Json>): ServiceChange {
 /** Services by name. A Map, so that `__proto__` is a name like any other. */
 export type Records = Map<string, ServiceRecord>
 
-/** Brings records in line with what one node changed: one edit for each service, however much of it changed. */
+/**
+ * Brings records in line with what one node changed: one edit for each service, however much of it changed. Returns the
+ * names that have no instance any more.
+ */
 export function editRecords(
   records: Records,
   node: NodeId,
   changes: readonly ServiceChange[],
   toInstance: (entry: ServiceEntry) => Instance,
-): void {
+  revision: number,
+): readonly string[] {
   const edits = new Map<string, RecordEdit>()
   for (const change of changes) {
     const { kind, entry } = change
@@ -67,14 +71,18 @@ export function editRecords(
       edit.replaced.set(entry.ref, kind === 'down' ? undefined : entry)
     }
   }
+  const emptied: string[] = []
   for (const [name, edit] of edits) {
     let record = records.get(name)
     if (record === undefined) {
       record = new ServiceRecord(toInstance)
       records.set(name, record)
     }
-    record.edit(node, edit)
+    record.edit(node, edit, revision)
+    if (record.size > 0) continue
     // Names used once leave nothing behind (C8).
-    if (record.size === 0) records.delete(name)
+    records.delete(name)
+    emptied.push(name)
   }
+  return emptied
 }

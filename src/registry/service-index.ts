@@ -5,6 +5,7 @@ import { Arrival } from './arrival.ts'
 import { SERVICE_TOPIC, toInstance } from './instance.ts'
 import type { ServiceEntry } from './instance.ts'
 import type { NodeView } from './query.ts'
+import { Revisions } from './revisions.ts'
 import { classify, editRecords } from './service-changes.ts'
 import type { Records, ServiceChange } from './service-changes.ts'
 import type { ServiceRecord } from './service-record.ts'
@@ -19,6 +20,7 @@ import type { Instance } from './types.ts'
  */
 export class ServiceIndex {
   readonly #records: Records = new Map()
+  readonly #revisions = new Revisions()
   /** Snapshots that are coming in, by the first entry of each. Who forgets that entry forgets what was prepared of it. */
   readonly #arrivals = new WeakMap<Entry<Json>, Arrival>()
   // One function for all records: one each would cost as much as a record.
@@ -32,6 +34,16 @@ export class ServiceIndex {
   /** Undefined for a name without instances: names used once leave nothing behind (C8). */
   get(name: string): ServiceRecord | undefined {
     return this.#records.get(name)
+  }
+
+  /** When the service last changed here. Never goes back, whatever becomes of the name. */
+  revisionOf(name: string): number {
+    return this.#records.get(name)?.changedAt ?? this.#revisions.lastOf(name)
+  }
+
+  /** Below it a revision may be one that is not remembered any more. */
+  get oldestRevision(): number {
+    return this.#revisions.oldest
   }
 
   /** All records, in no order to rely on. */
@@ -66,15 +78,17 @@ export class ServiceIndex {
   /** Costs the size of the diff, and one pass over the list of each service that loses or changes an instance. */
   apply(diff: Diff): readonly ServiceChange[] {
     const { node, joins, leaves, updates } = diff
+    const revision = this.#revisions.next()
     const arrival = this.#takeArrival(joins[0]) ?? this.#takeArrival(updates[0]?.entry)
     // What stands in the place of something else could not be prepared.
     if (arrival !== undefined && leaves.length === 0 && updates.length === 0) {
       const changes = arrival.settle(node, joins)
-      for (const [name, record] of arrival.records) this.#link(name, node, record)
+      for (const [name, record] of arrival.records) this.#link(name, node, record, revision)
       return changes
     }
     const changes = classify(diff)
-    editRecords(this.#records, node, changes, this.#toInstance)
+    const emptied = editRecords(this.#records, node, changes, this.#toInstance, revision)
+    for (const name of emptied) this.#revisions.keep(name, revision)
     return changes
   }
 
@@ -84,9 +98,13 @@ export class ServiceIndex {
     return arrival
   }
 
-  #link(name: string, node: NodeId, record: ServiceRecord): void {
+  #link(name: string, node: NodeId, record: ServiceRecord, revision: number): void {
     const known = this.#records.get(name)
-    if (known === undefined) this.#records.set(name, record)
-    else known.edit(node, { replaced: undefined, added: record.entries.slice() })
+    if (known !== undefined) {
+      known.edit(node, { replaced: undefined, added: record.entries.slice() }, revision)
+      return
+    }
+    record.show(revision)
+    this.#records.set(name, record)
   }
 }

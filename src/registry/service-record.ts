@@ -26,6 +26,7 @@ export class ServiceRecord {
   /** Answers made so far, each at the place of its entry. */
   #hits: (LookupHit | undefined)[] | undefined
   #revision = 0
+  #changedAt = 0
 
   constructor(toInstance: (entry: ServiceEntry) => Instance) {
     this.#toInstance = toInstance
@@ -34,6 +35,11 @@ export class ServiceRecord {
   /** Rises with every change, so that what was prepared from the record knows when it is old. */
   get revision(): number {
     return this.#revision
+  }
+
+  /** The revision of its registry at which an instance last came, changed or went. */
+  get changedAt(): number {
+    return this.#changedAt
   }
 
   get size(): number {
@@ -64,14 +70,20 @@ export class ServiceRecord {
     return this.#hits?.[at]?.service ?? this.#toInstance(entry)
   }
 
+  /** Takes the revision at which readers begin to find it. */
+  show(revision: number): void {
+    this.#changedAt = revision
+  }
+
   /** Makes old what was prepared from it. */
   retire(): void {
     this.#revision++
   }
 
   /** Costs at most one pass over the list, however much changes. */
-  edit(node: NodeId, { replaced, added }: RecordEdit): void {
+  edit(node: NodeId, { replaced, added }: RecordEdit, revision: number): void {
     this.#revision++
+    this.#changedAt = revision
     const arrivals = replaced === undefined ? added : added.concat(this.#replace(node, replaced))
     const [only] = arrivals
     if (only === undefined) return
