@@ -43,6 +43,7 @@ export type {
   ServiceSpec,
   WaitOptions,
 } from './registry/types.ts'
+export type { ServiceWatch, Since, Snapshot, WatchOptions } from './registry/watch-types.ts'
 export type {
   DialDiagnostics,
   HeadDiagnostics,

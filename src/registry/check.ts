@@ -21,3 +21,9 @@ export function checkKeys(what: string, value: unknown, known: readonly string[]
     throw new RollcallError('ROLLCALL_INVALID_ARGUMENT', `${what} has an unknown field ${print(key)}`)
   }
 }
+
+/** Throws `ROLLCALL_INVALID_ARGUMENT` unless the option is left out or an `AbortSignal`. */
+export function checkSignal(signal: unknown): void {
+  if (signal === undefined || signal instanceof AbortSignal) return
+  throw argumentError('The option signal', signal, 'must be an AbortSignal')
+}

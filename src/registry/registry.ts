@@ -47,6 +47,9 @@ import type {
   WaitOptions,
 } from './types.ts'
 import { Waiters } from './waiters.ts'
+import { Watch } from './watch.ts'
+import type { ServiceWatch, WatchOptions } from './watch-types.ts'
+import { Watches } from './watches.ts'
 
 export interface RegistryDiagnostics extends TrackerDiagnostics {
   readonly services: {
@@ -77,8 +80,10 @@ export class Registry extends Emitter<RegistryEvents> {
   readonly #index: ServiceIndex
   readonly #pool: SelectorPool
   readonly #waiters: Waiters
+  readonly #watches: Watches
   readonly #feed: Feed
   readonly #offers: Offers
+  readonly #epoch: string
   #rejected = 0
   #closing: Promise<void> | undefined
 
@@ -106,7 +111,14 @@ export class Registry extends Emitter<RegistryEvents> {
     })
     this.#pool = new SelectorPool(this.#index, parts.queries, parts.random)
     this.#waiters = new Waiters(parts.clock)
+    this.#watches = new Watches({
+      index: this.#index,
+      epoch: () => this.#epoch,
+      silenceOf: (node) => this.tracker.silenceOf(node),
+    })
     this.#feed.start()
+    // No two lives of a node share an incarnation, and no two nodes an id.
+    this.#epoch = `${parts.tracker.id}/${this.#feed.incarnation}`
   }
 
   /** @internal See `createRegistry`. */
@@ -210,6 +222,18 @@ export class Registry extends Emitter<RegistryEvents> {
     return await this.#waiters.wait(name, selector, { signal, timeoutMs })
   }
 
+  /**
+   * Follows what `lookupAll` answers, from now on: see `ServiceWatch`. Throws as `lookup`, `ROLLCALL_CLOSED`, and the reason
+   * of a signal that has aborted.
+   */
+  watch(name: string, requirement?: string, options: WatchOptions = {}): ServiceWatch {
+    if (this.closed) throw new RollcallError('ROLLCALL_CLOSED')
+    checkKeys('The options', options, WATCH_FIELDS)
+    const { signal, since, ...filters } = options
+    const query = readQuery(this.#parts.queries, name, requirement, filters)
+    return new Watch(this.#watches, query, { signal, since })
+  }
+
   /** How to call an instance, as its owner says: what it says of the function (`name/arity`), or else of all. */
   callOptions(instance: Instance, fn?: string): CallOptions {
     const { functions, timeoutMs, retry } = instance
@@ -277,6 +301,7 @@ export class Registry extends Emitter<RegistryEvents> {
 
   async #shutDown(reason: RollcallError): Promise<void> {
     this.#waiters.rejectAll(reason)
+    this.#watches.close()
     await this.tracker.close()
     this.#feed.stop()
     this.#offers.end()
@@ -289,6 +314,7 @@ export class Registry extends Emitter<RegistryEvents> {
       if (kind === 'down' && this.#index.get(entry.key) === undefined) this.#pool.drop(entry.key)
     }
     this.#waiters.wake(changes)
+    this.#watches.wake(changes)
     for (const change of changes) this.#announce(change, diff)
   }
 
@@ -335,6 +361,7 @@ const ownReason = (word: string | undefined): ServiceDownReason | undefined =>
   OWN_REASONS.find((each) => each === word)
 
 const WAIT_FIELDS = [...LOOKUP_FIELDS, 'signal', 'timeoutMs'] as const
+const WATCH_FIELDS = [...FILTER_FIELDS, 'signal', 'since'] as const
 
 const EVENTS = { up: 'service_up', changed: 'service_changed', down: 'service_down' } as const
 

@@ -1,6 +1,6 @@
 import { RollcallError } from '../errors.ts'
 import type { Clock } from '../tracker/ports.ts'
-import { argumentError } from './check.ts'
+import { argumentError, checkSignal } from './check.ts'
 import { numberFault } from './service-fault.ts'
 import type { Instance, ServiceSelector, WaitOptions } from './types.ts'
 
@@ -83,9 +83,7 @@ export class Waiters {
 }
 
 function checkWait(signal: unknown, timeoutMs: unknown): void {
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw argumentError('The option signal', signal, 'must be an AbortSignal')
-  }
+  checkSignal(signal)
   const fault = timeoutMs === undefined ? undefined : numberFault(timeoutMs, 0, MAX_WAIT_MS)
   if (fault !== undefined) throw argumentError('The option timeoutMs', timeoutMs, fault)
 }

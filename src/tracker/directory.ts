@@ -61,6 +61,12 @@ export class Directory {
     })
   }
 
+  /** Ms since a node was last heard; 0 for this one, and for one that is not known. */
+  silenceOf(node: NodeId): number {
+    const member = this.#membership.get(node)
+    return member === undefined ? 0 : this.#clock.now() - member.pulse.heardAt
+  }
+
   get(node: NodeId): NodeFacts {
     return this.#facts.get(node) ?? UNKNOWN_FACTS
   }

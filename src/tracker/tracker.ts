@@ -188,6 +188,11 @@ export class Tracker extends Emitter<TrackerEvents> {
     return this.#engine.doubts.of(node)
   }
 
+  /** Ms since a node was last heard; 0 for this one, and for one that is not known. Costs O(1). */
+  silenceOf(node: NodeId): number {
+    return this.#engine.directory.silenceOf(node)
+  }
+
   /** How often any node began to be suspected, and to be flapping, since the start. */
   get doubted(): { readonly suspected: number; readonly flapping: number } {
     return this.#engine.doubts.counts
