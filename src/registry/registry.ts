@@ -9,6 +9,8 @@ import { createTracker } from '../tracker/tracker.ts'
 import type { Tracker } from '../tracker/tracker.ts'
 import type { Diff, NodeInfo } from '../tracker/types.ts'
 import { checkOption } from '../tracker/check.ts'
+import { CachedResolver } from './cached-resolver.ts'
+import type { CachedResolverOptions } from './cached-resolver.ts'
 import { argumentError, checkKeys, isRecord } from './check.ts'
 import { Feed } from './feed.ts'
 import { explainHidden, explainInstances, explainInvalid } from './explain.ts'
@@ -31,6 +33,7 @@ import { functionNameFault } from './service-fault.ts'
 import { ServiceIndex } from './service-index.ts'
 import type { ServiceChange } from './service-changes.ts'
 import { serviceList } from './service-list.ts'
+import { ServiceView } from './service-view.ts'
 import { OWN_REASONS } from './types.ts'
 import type {
   CallOptions,
@@ -234,6 +237,15 @@ export class Registry extends Emitter<RegistryEvents> {
     return new Watch(this.#watches, query, { signal, since })
   }
 
+  /** What `lookupAll` answers, held on to for a chosen time: see `CachedResolver`. Throws as `lookup`. */
+  cachedResolver(name: string, options: CachedResolverOptions): CachedResolver {
+    checkKeys('The options', options, RESOLVER_FIELDS)
+    const { ttlMs, requirement, ...filters } = options
+    const query = readQuery(this.#parts.queries, name, requirement, filters)
+    const view = new ServiceView(query, this.#index, () => this.#epoch)
+    return new CachedResolver(view, this.#parts.clock, ttlMs)
+  }
+
   /** How to call an instance, as its owner says: what it says of the function (`name/arity`), or else of all. */
   callOptions(instance: Instance, fn?: string): CallOptions {
     const { functions, timeoutMs, retry } = instance
@@ -362,6 +374,7 @@ const ownReason = (word: string | undefined): ServiceDownReason | undefined =>
 
 const WAIT_FIELDS = [...LOOKUP_FIELDS, 'signal', 'timeoutMs'] as const
 const WATCH_FIELDS = [...FILTER_FIELDS, 'signal', 'since'] as const
+const RESOLVER_FIELDS = [...FILTER_FIELDS, 'ttlMs', 'requirement'] as const
 
 const EVENTS = { up: 'service_up', changed: 'service_changed', down: 'service_down' } as const
 
