@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { CachedResolver, CachedResolverOptions } from '../../src/registry/cached-resolver.ts'
 import { createRegistry } from '../../src/registry/registry.ts'
 import type { Registry } from '../../src/registry/registry.ts'
@@ -76,6 +76,24 @@ describe('a cached answer', () => {
     await clock.advance(1_000)
     expect([isStale(), isStale()]).toEqual([false, false])
     expect(resolver.resolve()).toEqual(registry.lookupAll('s'))
+  })
+
+  test('is compared once for each change', async () => {
+    const { registry } = await alone()
+    const [first] = [registry.register(S), registry.register(S)]
+    const resolver = registry.cachedResolver('s', { ttlMs: 1_000 })
+    resolver.resolve()
+    first.unregister()
+    const has = vi.spyOn(Set.prototype, 'has')
+    const compared = (): number => has.mock.calls.filter(([id]) => id === first.instance.id).length
+    resolver.resolve()
+    resolver.resolve()
+    expect(compared()).toBe(1)
+    registry.register(S)
+    resolver.resolve()
+    expect(compared()).toBe(2)
+    expect(resolver.staleUses).toBe(3)
+    has.mockRestore()
   })
 
   test('follows the filters of lookupAll', async () => {

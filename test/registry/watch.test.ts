@@ -390,6 +390,36 @@ describe('a listener', () => {
     }
   })
 
+  test('C64: one that is stopped by another is not called for the same change', async () => {
+    const registry = await alone()
+    const watch = registry.watch('s')
+    const told: string[] = []
+    watch.subscribe(({ instances }) => {
+      told.push(`first ${instances.length}`)
+      if (instances.length > 0) stop()
+    })
+    const stop = watch.subscribe(({ instances }) => told.push(`second ${instances.length}`))
+    await settle()
+    registry.register(S)
+    await settle()
+    expect(told).toEqual(['first 0', 'second 0', 'first 1'])
+  })
+
+  test('one that comes after the abort is never called, though others watch the same', async () => {
+    const registry = await alone()
+    const { signal, abort } = controller()
+    const watch = registry.watch('s', undefined, { signal })
+    const [other, late] = [vi.fn(), vi.fn()]
+    registry.watch('s').subscribe(other)
+    abort()
+    watch.subscribe(late)
+    await settle()
+    registry.register(S)
+    await settle()
+    expect(other).toHaveBeenCalledTimes(2)
+    expect(late).not.toHaveBeenCalled()
+  })
+
   test('an abort stops it without a word; the close of the registry after the last state', async () => {
     const registry = await alone()
     const { signal, abort } = controller()
@@ -470,12 +500,27 @@ test('age is the longest silence of an owner of what is shown', async () => {
     expect(only.age).toBeLessThan(2_000)
     expect(c!.registry.watch('s', '^2.0.0').age).toBe(0)
     expect(a!.registry.watch('nobody').age).toBe(0)
+    expect(a!.tracker.silenceOf('nobody')).toBe(0)
     expect(watch.stale).toBe(false)
     expect(watch.service).toBe('s')
   })
 })
 
-test('C63: of a node that restarts fast, no snapshot shows two lives', async () => {
+test('C60: a node that restarts with its identity counts anew, and knows that it does', async () => {
+  await simulate({ seed: 3 }, async (net) => {
+    const [node] = await cluster(1, { net })
+    node!.registry.register(S)
+    const since = await read(loopOf(node!.registry.watch('s')))
+    await node!.restart()
+    node!.registry.register(S)
+    const first = await read(loopOf(node!.registry.watch('s')))
+    expect(first.revision).toBe(since.revision)
+    expect(first.epoch).not.toBe(since.epoch)
+    expect(await read(loopOf(node!.registry.watch('s', undefined, { since })))).toMatchObject({ reset: true })
+  })
+})
+
+test('C63: of a node that restarts 200 times, no snapshot shows two lives', async () => {
   await simulate({ seed: 2 }, async (net) => {
     const [a, b] = await cluster(2, { net, flush: 'eager' })
     const shown = new Set<string>()
@@ -483,7 +528,7 @@ test('C63: of a node that restarts fast, no snapshot shows two lives', async () 
       expect(instances.length).toBeLessThanOrEqual(1)
       for (const { id } of instances) shown.add(id)
     })
-    for (let life = 1; life <= 20; life++) {
+    for (let life = 1; life <= 200; life++) {
       b!.registry.register(S)
       await net.until('a sees it', 20_000, () => shown.size === life)
       b!.crash()
