@@ -1,9 +1,9 @@
 import type { Entry } from '../core/frame.ts'
 import type { Json } from '../core/json.ts'
+import { findCandidates } from './candidates.ts'
 import { readEntry } from './instance.ts'
 import { judge } from './query.ts'
 import type { NodeView, Query } from './query.ts'
-import { findCandidates } from './selector.ts'
 import type { ServiceRecord } from './service-record.ts'
 import type { ExplainReason, Explanation, Instance } from './types.ts'
 import { compareVersions, versionOf } from './version.ts'
@@ -76,6 +76,8 @@ function say(reason: VisibleReason, instance: Instance, query: Query, best: Inst
       return `${who} is not on ${query.node ?? ''}`
     case 'state':
       return `${who} is ${state}, not ${query.state}`
+    case 'capability':
+      return `${who} is not ready for ${query.capability ?? ''}`
     case 'older':
       return `${who} would do, but ${best?.version ?? 'another version'} is newer`
     case 'suspect':

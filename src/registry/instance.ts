@@ -86,4 +86,8 @@ export const stateOf = (meta: ServiceMeta): string => meta.state ?? SERVICE_DEFA
 export const offers = (meta: ServiceMeta, fn: string): boolean =>
   meta.functions !== undefined && Object.hasOwn(meta.functions, fn)
 
+/** What an instance does not list, it cannot do. */
+export const isCapable = ({ capabilities }: ServiceMeta, capability: string): boolean =>
+  capabilities?.[capability] === 'ready'
+
 const NOTHING = Object.freeze({})

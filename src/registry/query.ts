@@ -2,10 +2,11 @@ import type { NodeId } from '../core/frame.ts'
 import { nameFault } from '../core/name.ts'
 import type { Doubt } from '../tracker/types.ts'
 import { argumentError, checkKeys } from './check.ts'
-import { offers, stateOf } from './instance.ts'
+import { isCapable, offers, stateOf } from './instance.ts'
 import type { ServiceEntry } from './instance.ts'
 import type { Requirement, Requirements } from './requirement.ts'
 import { functionNameFault, MAX_NAME_BYTES, stateFault } from './service-fault.ts'
+import type { Fault } from './service-fault.ts'
 import type { Balance, LookupOptions, PrereleasePolicy } from './types.ts'
 import type { SemVer } from './version.ts'
 
@@ -17,8 +18,10 @@ export interface Query {
   readonly requirement: Requirement
   readonly node: string | undefined
   readonly zone: string | undefined
+  readonly minZoneInstances: number
   readonly function: string | undefined
   readonly state: string
+  readonly capability: string | undefined
   readonly prerelease: PrereleasePolicy
   readonly balance: Balance
 }
@@ -29,12 +32,19 @@ export interface QueryContext {
   readonly prerelease: PrereleasePolicy
 }
 
-export const FILTER_FIELDS = ['node', 'function', 'state', 'prerelease'] as const
-export const LOOKUP_FIELDS = [...FILTER_FIELDS, 'zone', 'balance'] as const
+export const FILTER_FIELDS = ['node', 'function', 'state', 'capability', 'prerelease'] as const
+export const LOOKUP_FIELDS = [...FILTER_FIELDS, 'zone', 'minZoneInstances', 'balance'] as const
 
 const POLICIES: readonly PrereleasePolicy[] = ['include', 'exclude']
 const BALANCES: readonly Balance[] = ['round-robin', 'random', 'first']
 const NO_OPTIONS: LookupOptions = Object.freeze({})
+
+/** What a lookup that says nothing asks for. */
+export const LOOKUP_DEFAULTS = {
+  state: 'ready',
+  balance: 'round-robin',
+  minZoneInstances: 1,
+} as const satisfies LookupOptions
 
 /** Any version at all, which in npm's words is this. */
 const ANY_VERSION = '*'
@@ -54,16 +64,20 @@ export function readQuery(
   const {
     node,
     zone,
+    minZoneInstances = LOOKUP_DEFAULTS.minZoneInstances,
     function: fn,
-    state = 'ready',
+    state = LOOKUP_DEFAULTS.state,
+    capability,
     prerelease = byDefault,
-    balance = 'round-robin',
+    balance = LOOKUP_DEFAULTS.balance,
   } = options
   const faults = {
     node: node === undefined ? undefined : nameFault(node, MAX_NAME_BYTES),
     zone: zone === undefined ? undefined : nameFault(zone, MAX_NAME_BYTES),
+    minZoneInstances: minZoneFault(minZoneInstances),
     function: fn === undefined ? undefined : functionNameFault(fn),
     state: state === 'any' ? undefined : stateFault(state),
+    capability: capability === undefined ? undefined : nameFault(capability, MAX_NAME_BYTES),
     prerelease: POLICIES.includes(prerelease) ? undefined : `must be one of ${POLICIES.join(', ')}`,
     balance: BALANCES.includes(balance) ? undefined : `must be one of ${BALANCES.join(', ')}`,
   }
@@ -72,8 +86,23 @@ export function readQuery(
     if (fault !== undefined) throw argumentError(`The option ${option}`, options[option], fault)
   }
   const requirement = requirements.compile(text === undefined ? ANY_VERSION : text, prerelease)
-  return { name, text, requirement, node, zone, function: fn, state, prerelease, balance }
+  return {
+    name,
+    text,
+    requirement,
+    node,
+    zone,
+    minZoneInstances,
+    function: fn,
+    state,
+    capability,
+    prerelease,
+    balance,
+  }
 }
+
+const minZoneFault = (min: number): Fault =>
+  Number.isSafeInteger(min) && min >= 1 ? undefined : 'must be a whole number, at least 1'
 
 /** Throws `ROLLCALL_INVALID_ARGUMENT` for what can be no name. `what` begins the message. */
 export function checkName(what: string, name: string): void {
@@ -82,7 +111,7 @@ export function checkName(what: string, name: string): void {
 }
 
 /** How far an instance gets through a query: what stops it, in the order of `LookupError`, or `eligible`. */
-export type Verdict = 'version' | 'function' | 'node' | 'state' | 'eligible'
+export type Verdict = 'version' | 'function' | 'node' | 'state' | 'capability' | 'eligible'
 
 /** What a registry knows of nodes. */
 export interface NodeView {
@@ -99,5 +128,6 @@ export function judge(query: Query, entry: ServiceEntry, version: SemVer, nodes:
   if (query.node !== undefined && query.node !== entry.node && query.node !== nodes.nameOf(entry.node))
     return 'node'
   if (query.state !== 'any' && query.state !== stateOf(entry.meta)) return 'state'
+  if (query.capability !== undefined && !isCapable(entry.meta, query.capability)) return 'capability'
   return 'eligible'
 }

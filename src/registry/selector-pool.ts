@@ -1,7 +1,7 @@
 import type { Random } from '../tracker/ports.ts'
 import { isRecord } from './check.ts'
 import { GenerationCache } from './generation-cache.ts'
-import { LOOKUP_FIELDS, readQuery } from './query.ts'
+import { LOOKUP_DEFAULTS, LOOKUP_FIELDS, readQuery } from './query.ts'
 import type { Query, QueryContext } from './query.ts'
 import { Selector } from './selector.ts'
 import type { ServiceIndex } from './service-index.ts'
@@ -94,9 +94,11 @@ function asksFor(query: Query, options: LookupOptions = NO_OPTIONS, { prerelease
     query.node === options.node &&
     query.zone === options.zone &&
     query.function === options.function &&
-    query.state === (options.state ?? 'ready') &&
+    query.state === (options.state ?? LOOKUP_DEFAULTS.state) &&
+    query.capability === options.capability &&
+    query.minZoneInstances === (options.minZoneInstances ?? LOOKUP_DEFAULTS.minZoneInstances) &&
     query.prerelease === (options.prerelease ?? prerelease) &&
-    query.balance === (options.balance ?? 'round-robin')
+    query.balance === (options.balance ?? LOOKUP_DEFAULTS.balance)
   )
 }
 

@@ -49,7 +49,7 @@ export interface ServiceSpec {
   readonly state?: InstanceState | undefined
   /** Why it is in that state: a word or two for others, at most 64 bytes. */
   readonly reason?: string | undefined
-  /** Name → state of what the instance can do. Carried with it. */
+  /** Name → state of what the instance can do. Lookups may ask for one that is `ready`. */
   readonly capabilities?: Readonly<Record<string, string>> | undefined
 }
 
@@ -92,7 +92,8 @@ export interface Instance extends Omit<ServiceDefinition, 'state'> {
  * - `noservice`: no instance of that name on any node that is up
  * - `noversion`: instances, but none in a version that matches
  * - `nofunction`: a version matches, but none of its instances offers the function asked for
- * - `noinstance`: all of that, but none on the node, or none in the state, asked for (by default: none is ready)
+ * - `noinstance`: all of that, but none on the node, or none in the state, asked for (by default: none is ready),
+ *   or none with the capability
  */
 export type LookupError = 'noservice' | 'noversion' | 'nofunction' | 'noinstance'
 
@@ -123,13 +124,21 @@ export interface FilterOptions {
   readonly function?: string | undefined
   /** Only in this state; `any` for all. Default `ready`. */
   readonly state?: InstanceState | 'any' | undefined
+  /** Only instances whose capability of this name is `ready`. What an instance does not list, it cannot do. */
+  readonly capability?: string | undefined
   /** Default: the `prerelease` of the registry. */
   readonly prerelease?: PrereleasePolicy | undefined
 }
 
 export interface LookupOptions extends FilterOptions {
-  /** Prefers instances of this zone; falls back to all when there is none. Trust and version come before the zone. */
+  /** Prefers instances of this zone; falls back to all when there are too few. Trust and version come before the zone. */
   readonly zone?: string | undefined
+  /**
+   * How many instances the zone must have for the others to be left out. Default 1. With fewer, all are used, those in the
+   * zone in turn with the rest: so many are needed to bear the load of the zone's callers. Without `zone` it means nothing. A number, as the smallest
+   * cluster of Envoy's zone-aware routing is one, and not a share of all: what other zones start or stop changes nothing here.
+   */
+  readonly minZoneInstances?: number | undefined
   /**
    * Default `round-robin`. `first`: always the one that this node has known longest, which puts all
    * load on one instance.
@@ -161,9 +170,11 @@ export type ExplainReason =
   | 'node'
   /** It is in another state. */
   | 'state'
+  /** It does not have the capability, or has it in another state than `ready`. */
+  | 'capability'
   /** It matches, and an instance of a higher version does too. */
   | 'older'
-  /** It matches, and an instance in the preferred zone does too. */
+  /** It matches, and enough instances in the preferred zone do too. */
   | 'zone'
   /** It matches, but its node does not answer, and there are others. */
   | 'suspect'

@@ -350,6 +350,32 @@ describe('waitFor', () => {
   })
 })
 
+test('a capability is asked for in every way of looking up', async () => {
+  const a = await alone()
+  const write = { capability: 'write' }
+  const waiting = a.waitFor('MasterData', undefined, write)
+  const selector = a.select('MasterData', undefined, write)
+  const reader = a.register({ ...S, version: '2.2.0', capabilities: { read: 'ready', write: 'unready' } })
+  a.register(S)
+  expect(brief(a.lookup('MasterData', undefined, write))).toBe('noinstance')
+  expect(brief(selector.next())).toBe('noinstance')
+  expect(a.lookupAll('MasterData', undefined, write)).toEqual([])
+  expect(a.explain('MasterData', undefined, write)).toMatchObject([
+    { reason: 'capability', returned: false, text: 'MasterData 2.2.0 on a is not ready for write' },
+    { reason: 'capability', returned: false, text: 'MasterData 2.1.0 on a is not ready for write' },
+  ])
+
+  reader.update({ capabilities: { read: 'ready', write: 'ready' } })
+  expect(await waiting).toEqual(reader.instance)
+  expect(a.lookup('MasterData', undefined, write)).toEqual({ ok: true, service: reader.instance })
+  expect(selector.next()).toEqual({ ok: true, service: reader.instance })
+  expect(a.lookupAll('MasterData', undefined, write)).toEqual([reader.instance])
+  expect(a.explain('MasterData', undefined, write).map(({ reason }) => reason)).toEqual([
+    'returned',
+    'capability',
+  ])
+})
+
 describe('reading', () => {
   test('services is data in order, and a table when printed', async () => {
     const a = await alone({ zone: 'eu' })

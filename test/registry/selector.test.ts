@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { explainInstances, explainInvalid } from '../../src/registry/explain.ts'
 import { readQuery } from '../../src/registry/query.ts'
 import { Requirements } from '../../src/registry/requirement.ts'
-import { findEligible } from '../../src/registry/selector.ts'
+import { findEligible } from '../../src/registry/candidates.ts'
 import type { LookupAnswer, LookupOptions } from '../../src/registry/types.ts'
 import { entry, Fed } from './replica.ts'
 import type { Meta } from './replica.ts'
@@ -104,9 +104,9 @@ describe('lookup', () => {
 describe('options', () => {
   const fed = new Fed()
   fed.add('s', [
-    v('2.1.0', { state: 'draining', functions: { 'new/0': {} } }),
-    v('2.0.0', { zone: 'eu', functions: { 'get/1': {} } }),
-    v('2.0.0', { zone: 'us' }),
+    v('2.1.0', { state: 'draining', functions: { 'new/0': {} }, capabilities: { admin: 'ready' } }),
+    v('2.0.0', { zone: 'eu', functions: { 'get/1': {} }, capabilities: { read: 'ready', write: 'unready' } }),
+    v('2.0.0', { zone: 'us', capabilities: { write: 'ready' } }),
     v('1.0.0', { state: 'hibernating', functions: { 'old/0': {} } }),
   ])
   test.each<[string | undefined, LookupOptions, string]>([
@@ -135,6 +135,13 @@ describe('options', () => {
     ['^2', { function: 'old/0', state: 'any' }, 'nofunction'],
     [undefined, { function: 'new/0' }, 'noinstance'],
     [undefined, { function: 'toString/0' }, 'nofunction'],
+    // What it does not list it cannot do, and an instance that is not ready can do nothing.
+    [undefined, { capability: 'write' }, '2.0.0 n3'],
+    [undefined, { capability: 'read' }, '2.0.0 n2'],
+    [undefined, { capability: 'admin' }, 'noinstance'],
+    [undefined, { capability: 'admin', state: 'any' }, '2.1.0 n1'],
+    [undefined, { capability: 'toString' }, 'noinstance'],
+    ['^1', { capability: 'write', state: 'any' }, 'noinstance'],
   ])('%s with %o: %s', (requirement, options, expected) => {
     expect(brief(fed.pool.lookup('s', requirement, options))).toBe(expected)
     expect(brief(fed.pool.select('s', requirement, options).next())).toBe(expected)
@@ -148,6 +155,10 @@ describe('options', () => {
     [{ prerelease: true }, 'prerelease', 'true'],
     [{ node: '' }, 'node', '""'],
     [{ zone: 5 }, 'zone', '5'],
+    [{ zone: 'eu', minZoneInstances: 0 }, 'minZoneInstances', '0', 'at least 1'],
+    [{ zone: 'eu', minZoneInstances: 1.5 }, 'minZoneInstances', '1.5', 'whole'],
+    [{ zone: 'eu', minZoneInstances: '2' }, 'minZoneInstances', '"2"'],
+    [{ capability: '' }, 'capability', '""'],
     [{ function: 'get' }, 'function', '"get"', 'name/arity'],
     [null, 'null'],
   ])('%o is refused, every time', (options, ...words) => {
@@ -177,6 +188,50 @@ describe('options', () => {
         expect.objectContaining({ code: 'ROLLCALL_INVALID_ARGUMENT' }),
       )
     }
+  })
+})
+
+describe('zone', () => {
+  const eu = { zone: 'eu' }
+  const down = { zone: 'eu', state: 'unready' }
+  // Instances beside one in us and one in none, the options, and how many of all take turns.
+  test.each<[string, Meta[], LookupOptions, number]>([
+    ['none there', [], { zone: 'eu' }, 2],
+    ['one there', [eu], { zone: 'eu' }, 1],
+    ['two there', [eu, eu], { zone: 'eu' }, 2],
+    ['one, enough', [eu], { zone: 'eu', minZoneInstances: 1 }, 1],
+    ['one, too few', [eu], { zone: 'eu', minZoneInstances: 2 }, 3],
+    ['two, just enough', [eu, eu], { zone: 'eu', minZoneInstances: 2 }, 2],
+    ['two, too few', [eu, eu], { zone: 'eu', minZoneInstances: 3 }, 4],
+    ['one that is not ready does not count', [eu, down], { zone: 'eu', minZoneInstances: 2 }, 3],
+    ['without a zone it means nothing', [eu, eu], { minZoneInstances: 2 }, 4],
+  ])('%s', (_, more, options, expected) => {
+    const fed = new Fed()
+    fed.add(
+      's',
+      [{ zone: 'us' }, {}, ...more].map((meta) => v('1.0.0', meta)),
+    )
+    expect(new Set(turns(fed, 12, undefined, options)).size).toBe(expected)
+  })
+
+  test('lookups that differ in what is enough do not share an answer', () => {
+    const fed = new Fed()
+    fed.add('s', [v('1.0.0', { zone: 'us' }), v('1.0.0', eu)])
+    const among = (minZoneInstances?: number): number =>
+      new Set(turns(fed, 4, undefined, { zone: 'eu', minZoneInstances })).size
+    expect([among(1), among(2), among(), among(2)]).toEqual([1, 2, 1, 2])
+  })
+
+  test('follows those that come to the zone and go from it', () => {
+    const fed = new Fed()
+    fed.add('s', [v('1.0.0', { zone: 'us' }), v('1.0.0', eu)])
+    const options = { zone: 'eu', minZoneInstances: 2 }
+    const second = entry('s', v('1.0.0', eu), { node: 'n3' })
+    expect(new Set(turns(fed, 6, undefined, options))).toEqual(new Set(['n1', 'n2']))
+    fed.apply({ joins: [second] })
+    expect(new Set(turns(fed, 6, undefined, options))).toEqual(new Set(['n2', 'n3']))
+    fed.apply({ leaves: [second] })
+    expect(new Set(turns(fed, 6, undefined, options))).toEqual(new Set(['n1', 'n2']))
   })
 })
 
@@ -270,6 +325,7 @@ test('explain says of every instance what keeps it out, and agrees with lookup',
   expect(explain({ function: 'f/0' })).toMatchObject({ n2: 'returned', n3: 'returned', n6: 'older' })
   expect(explain({ node: 'n6' })).toMatchObject({ n2: 'node', n6: 'returned' })
   expect(explain({ state: 'unready' })).toMatchObject({ n2: 'state', n6: 'state' })
+  expect(explain({ capability: 'write' })).toMatchObject({ n2: 'capability', n4: 'state', n6: 'capability' })
   const invalid = explainInvalid([entry('s', v('1.0.0')), entry('s', v('x'), { node: 'n2' })])
   expect(invalid).toMatchObject([{ node: 'n2', reason: 'invalid', returned: false, instance: undefined }])
   expect(invalid[0]?.text).toContain('version is "x"')

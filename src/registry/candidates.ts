@@ -1,0 +1,76 @@
+import { judge } from './query.ts'
+import type { NodeView, Query, Verdict } from './query.ts'
+import type { ServiceRecord } from './service-record.ts'
+import type { Instance, LookupError, LookupHit, LookupMiss } from './types.ts'
+import { versionOf } from './version.ts'
+import type { SemVer } from './version.ts'
+
+const miss = (error: LookupError): LookupMiss => Object.freeze({ ok: false, error })
+
+/** The miss when this is the furthest that any instance got. */
+const MISSES: Record<Exclude<Verdict, 'eligible'>, { readonly rank: number; readonly answer: LookupMiss }> = {
+  version: { rank: 1, answer: miss('noversion') },
+  function: { rank: 2, answer: miss('nofunction') },
+  node: { rank: 3, answer: miss('noinstance') },
+  state: { rank: 3, answer: miss('noinstance') },
+  capability: { rank: 3, answer: miss('noinstance') },
+}
+
+/** The instances that lookups of a query take turns over, and the answer when there are none. */
+export interface Candidates {
+  readonly hits: readonly LookupHit[]
+  readonly miss: LookupMiss
+}
+
+/** What a name without instances has. */
+export const NOBODY: Candidates = { hits: [], miss: miss('noservice') }
+
+/**
+ * The highest version of which any instance may be returned, and of that the instances in the zone, if they are enough, or else
+ * all. Instances on nodes in doubt count only when there are no others, of whatever version: an answer comes before a newer one.
+ */
+export function findCandidates(query: Query, record: ServiceRecord, nodes: NodeView): Candidates {
+  const trusted = new Best()
+  const doubted = new Best()
+  let furthest = MISSES.version
+  for (const [at, entry] of record.entries.entries()) {
+    const version = versionOf(entry.meta.version)
+    if (trusted.isBelow(version)) break
+    const verdict = judge(query, entry, version, nodes)
+    if (verdict !== 'eligible') {
+      if (MISSES[verdict].rank > furthest.rank) furthest = MISSES[verdict]
+    } else if (nodes.doubtOf(entry.node) === undefined) trusted.add(version, record.hit(at))
+    else if (!doubted.isBelow(version)) doubted.add(version, record.hit(at))
+  }
+  const hits = trusted.hits.length > 0 ? trusted.hits : doubted.hits
+  return { hits: inZone(query, hits), miss: furthest.answer }
+}
+
+/** The instances of the highest version, out of those added from the highest version down. */
+class Best {
+  readonly hits: LookupHit[] = []
+  #version: SemVer | undefined
+
+  /** Whether this version is lower than the highest one here. */
+  isBelow(version: SemVer): boolean {
+    return this.#version !== undefined && version.compare(this.#version) !== 0
+  }
+
+  add(version: SemVer, hit: LookupHit): void {
+    this.#version = version
+    this.hits.push(hit)
+  }
+}
+
+/** Those in the zone that is preferred, or all when they are too few. */
+function inZone({ zone, minZoneInstances }: Query, hits: readonly LookupHit[]): readonly LookupHit[] {
+  if (zone === undefined) return hits
+  const near = hits.filter(({ service }) => service.zone === zone)
+  return near.length >= minZoneInstances ? near : hits
+}
+
+/** Every instance of every version that may be returned, in the order of the record. */
+export const findEligible = (query: Query, record: ServiceRecord, nodes: NodeView): Instance[] =>
+  record.entries.flatMap((entry, at) =>
+    judge(query, entry, versionOf(entry.meta.version), nodes) === 'eligible' ? [record.instance(at)] : [],
+  )
