@@ -43,7 +43,7 @@ export function findCandidates(query: Query, record: ServiceRecord, nodes: NodeV
     else if (!doubted.isBelow(version)) doubted.add(version, record.hit(at))
   }
   const hits = trusted.hits.length > 0 ? trusted.hits : doubted.hits
-  return { hits: inZone(query, hits), miss: furthest.answer }
+  return { hits: inZone(query, withWeight(query, hits)), miss: furthest.answer }
 }
 
 /** The instances of the highest version, out of those added from the highest version down. */
@@ -60,6 +60,13 @@ class Best {
     this.#version = version
     this.hits.push(hit)
   }
+}
+
+/** Those of a weight above 0, where weights count, or all when there are none. */
+function withWeight({ balance }: Query, hits: readonly LookupHit[]): readonly LookupHit[] {
+  if (balance !== 'weighted' && balance !== 'hash') return hits
+  const weighty = hits.filter(({ service }) => service.weight > 0)
+  return weighty.length > 0 ? weighty : hits
 }
 
 /** Those in the zone that is preferred, or all when they are too few. */

@@ -5,7 +5,7 @@ import { readEntry } from './instance.ts'
 import { judge } from './query.ts'
 import type { NodeView, Query } from './query.ts'
 import type { ServiceRecord } from './service-record.ts'
-import type { ExplainReason, Explanation, Instance } from './types.ts'
+import type { Balance, ExplainReason, Explanation, Instance } from './types.ts'
 import { compareVersions, versionOf } from './version.ts'
 
 /** What can be said of a visible instance. */
@@ -25,8 +25,7 @@ export function explainInstances(query: Query, record: ServiceRecord, nodes: Nod
     else if (chosen.has(instance.id)) reason = 'returned'
     else if (doubt !== undefined && best !== undefined && nodes.doubtOf(best.node) === undefined) {
       reason = doubt === 'flapping' ? 'flapping' : 'suspect'
-    } else
-      reason = best !== undefined && isOfZone(query, best) && sameVersion(best, instance) ? 'zone' : 'older'
+    } else reason = best !== undefined && sameVersion(best, instance) ? behind(instance, best) : 'older'
     return {
       instance,
       node: entry.node,
@@ -57,8 +56,18 @@ export const explainHidden = (instances: readonly Instance[]): Explanation[] =>
     text: `${instance.name} ${instance.version} is on ${instance.nodeName || instance.node}, which is not up here`,
   }))
 
-const isOfZone = (query: Query, { zone }: Instance): boolean =>
-  query.zone !== undefined && zone === query.zone
+/** How it shares what is asked for with the others. */
+const HOW: Readonly<Record<Balance, string>> = {
+  'round-robin': ', in turn with its like',
+  random: ', in turn with its like',
+  weighted: ', in turn with its like, by its weight',
+  hash: ' for its share of the keys',
+  first: ' unless another is known for longer',
+}
+
+/** What speaks for another of the same version. */
+const behind = ({ weight }: Instance, best: Instance): VisibleReason =>
+  weight === 0 && best.weight > 0 ? 'weight' : 'zone'
 
 const sameVersion = (a: Instance, b: Instance): boolean => compareVersions(a.version, b.version) === 0
 
@@ -67,7 +76,7 @@ function say(reason: VisibleReason, instance: Instance, query: Query, best: Inst
   const who = `${name} ${version} on ${nodeName || node}`
   switch (reason) {
     case 'returned':
-      return `${who} is returned${query.balance === 'first' ? ' unless another is known for longer' : ', in turn with its like'}`
+      return `${who} is returned${HOW[query.balance]}`
     case 'version':
       return `${who} is of a version that ${JSON.stringify(query.requirement.text)} does not admit`
     case 'function':
@@ -84,6 +93,8 @@ function say(reason: VisibleReason, instance: Instance, query: Query, best: Inst
       return `${who} would do, but its node does not answer, and others do`
     case 'flapping':
       return `${who} would do, but its node keeps going down, and others do not`
+    case 'weight':
+      return `${who} would do, but its weight is 0, and others have more`
     case 'zone':
       return `${who} would do, but it is in ${zone === undefined ? 'no zone' : `zone ${zone}`}, and others are in ${query.zone ?? ''}`
   }

@@ -24,6 +24,8 @@ export interface Query {
   readonly capability: string | undefined
   readonly prerelease: PrereleasePolicy
   readonly balance: Balance
+  /** What a selector is asked by that is given no other. */
+  readonly key: string | undefined
 }
 
 /** What the registry decides for all its lookups. */
@@ -33,10 +35,10 @@ export interface QueryContext {
 }
 
 export const FILTER_FIELDS = ['node', 'function', 'state', 'capability', 'prerelease'] as const
-export const LOOKUP_FIELDS = [...FILTER_FIELDS, 'zone', 'minZoneInstances', 'balance'] as const
+export const LOOKUP_FIELDS = [...FILTER_FIELDS, 'zone', 'minZoneInstances', 'balance', 'key'] as const
 
 const POLICIES: readonly PrereleasePolicy[] = ['include', 'exclude']
-const BALANCES: readonly Balance[] = ['round-robin', 'random', 'first']
+const BALANCES: readonly Balance[] = ['round-robin', 'random', 'weighted', 'hash', 'first']
 const NO_OPTIONS: LookupOptions = Object.freeze({})
 
 /** What a lookup that says nothing asks for. */
@@ -70,6 +72,7 @@ export function readQuery(
     capability,
     prerelease = byDefault,
     balance = LOOKUP_DEFAULTS.balance,
+    key,
   } = options
   const faults = {
     node: node === undefined ? undefined : nameFault(node, MAX_NAME_BYTES),
@@ -80,6 +83,7 @@ export function readQuery(
     capability: capability === undefined ? undefined : nameFault(capability, MAX_NAME_BYTES),
     prerelease: POLICIES.includes(prerelease) ? undefined : `must be one of ${POLICIES.join(', ')}`,
     balance: BALANCES.includes(balance) ? undefined : `must be one of ${BALANCES.join(', ')}`,
+    key: key === undefined ? undefined : keyFault(balance, key),
   }
   for (const option of LOOKUP_FIELDS) {
     const fault = faults[option]
@@ -98,7 +102,14 @@ export function readQuery(
     capability,
     prerelease,
     balance,
+    key,
   }
+}
+
+/** Why a selector cannot be asked by a key, or by none. Costs little where there is nothing to say. */
+export function keyFault(balance: Balance, key: unknown): Fault {
+  if (balance !== 'hash') return key === undefined ? undefined : "must be given with the balance 'hash' only"
+  return typeof key === 'string' && key !== '' ? undefined : "must be a text, for the balance 'hash' to go by"
 }
 
 const minZoneFault = (min: number): Fault =>

@@ -44,7 +44,7 @@ export class SelectorPool {
 
     const selector = this.#find(prepared, requirement, options) ?? this.#prepare(name, requirement, options)
     if (prepared !== undefined && options === undefined) prepared.plain = selector
-    return selector.next()
+    return selector.next(options?.key)
   }
 
   select(name: string, requirement: string | undefined, options: LookupOptions | undefined): Selector {
@@ -69,7 +69,9 @@ export class SelectorPool {
   }
 
   #prepare(name: string, requirement: string | undefined, options: LookupOptions | undefined): Selector {
-    const selector = this.select(name, requirement, options)
+    // Shared by lookups of every key.
+    const query = { ...readQuery(this.#context, name, requirement, options), key: undefined }
+    const selector = new Selector(query, this.#index, this.#random)
     // A name that does not exist is not remembered: callers can ask for any number of those.
     if (this.#index.get(name) === undefined) return selector
     let prepared = this.#byName.get(name)

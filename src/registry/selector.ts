@@ -1,7 +1,9 @@
 import type { Random } from '../tracker/ports.ts'
-import { createBalancer } from './balance.ts'
-import type { Balancer } from './balance.ts'
+import type { Balancer } from './balance/balancer.ts'
+import { createBalancer } from './balance/create-balancer.ts'
 import { findCandidates, NOBODY } from './candidates.ts'
+import { argumentError } from './check.ts'
+import { keyFault } from './query.ts'
 import type { Query } from './query.ts'
 import type { ServiceIndex } from './service-index.ts'
 import type { ServiceRecord } from './service-record.ts'
@@ -23,11 +25,18 @@ export class Selector implements ServiceSelector {
     this.#balancer = createBalancer(query.balance, random)
   }
 
-  next(): LookupAnswer {
+  next(key: string | undefined = this.query.key): LookupAnswer {
+    // Whether there is an instance or not.
+    if (key !== undefined || this.query.balance === 'hash') this.#checkKey(key)
     const record = this.#record
     if (record === undefined || record.revision !== this.#revision) this.#refresh()
     const hits = this.#hits
-    return hits.length === 0 ? this.#miss : (hits[this.#balancer.pick(hits)] ?? this.#miss)
+    return hits.length === 0 ? this.#miss : (hits[this.#balancer.pick(hits, key ?? '')] ?? this.#miss)
+  }
+
+  #checkKey(key: unknown): void {
+    const fault = keyFault(this.query.balance, key)
+    if (fault !== undefined) throw argumentError('The key', key, fault)
   }
 
   #refresh(): void {

@@ -43,7 +43,7 @@ export interface ServiceSpec {
   readonly metadata?: JsonObject | undefined
   /** Default: the zone of the node. */
   readonly zone?: string | undefined
-  /** Share of the load, at least 0. Default 1. */
+  /** Share of the load, for lookups balanced by `weighted` or `hash`. At least 0: none while others have more. Default 1. */
   readonly weight?: number | undefined
   /** Default `ready`. Only ready instances are returned, unless a lookup asks for others. */
   readonly state?: InstanceState | undefined
@@ -113,8 +113,15 @@ export type LookupAnswer = LookupHit | LookupMiss
 /** Whether a range that names no pre-release may be answered by one. `exclude` is npm's rule. */
 export type PrereleasePolicy = 'include' | 'exclude'
 
-/** How the instances that share the highest matching version take turns. */
-export type Balance = 'round-robin' | 'random' | 'first'
+/**
+ * How the instances that share the highest matching version take turns:
+ * - `round-robin`: everyone in turn
+ * - `random`: anyone, by chance
+ * - `weighted`: in proportion to the weights, evenly spread
+ * - `hash`: by a key that the caller gives, the same instance for the same key in every process
+ * - `first`: always the one that this node has known longest, which puts all load on one instance
+ */
+export type Balance = 'round-robin' | 'random' | 'weighted' | 'hash' | 'first'
 
 /** Which instances may be returned at all. */
 export interface FilterOptions {
@@ -139,11 +146,10 @@ export interface LookupOptions extends FilterOptions {
    * cluster of Envoy's zone-aware routing is one, and not a share of all: what other zones start or stop changes nothing here.
    */
   readonly minZoneInstances?: number | undefined
-  /**
-   * Default `round-robin`. `first`: always the one that this node has known longest, which puts all
-   * load on one instance.
-   */
+  /** Default `round-robin`. */
   readonly balance?: Balance | undefined
+  /** What `hash` goes by: of a session, a tenant, a document. A selector may be given one with every call instead. */
+  readonly key?: string | undefined
 }
 
 export interface WaitOptions extends LookupOptions {
@@ -154,8 +160,13 @@ export interface WaitOptions extends LookupOptions {
 
 /** A prepared lookup. Follows every change of the registry. */
 export interface ServiceSelector {
-  /** The same answers as `lookup`, faster. Nothing is allocated. */
-  next(): LookupAnswer
+  /**
+   * The same answers as `lookup`, faster. Nothing is allocated.
+   *
+   * `key`: what the balance `hash` goes by, by default the `key` it was prepared with. Throws `ROLLCALL_INVALID_ARGUMENT`
+   * where it is missing, and where another balance is given one.
+   */
+  next(key?: string): LookupAnswer
 }
 
 /** Why an instance is or is not returned. All but `returned` say what keeps it out. */
@@ -174,6 +185,8 @@ export type ExplainReason =
   | 'capability'
   /** It matches, and an instance of a higher version does too. */
   | 'older'
+  /** It matches, but its weight is 0, others have more, and weights count for the balance. */
+  | 'weight'
   /** It matches, and enough instances in the preferred zone do too. */
   | 'zone'
   /** It matches, but its node does not answer, and there are others. */

@@ -151,7 +151,12 @@ describe('options', () => {
   test.each<[object | null, ...string[]]>([
     [{ nodes: 'x' }, 'nodes'],
     [{ state: 'dead' }, 'state', '"dead"'],
-    [{ balance: 'weighted' }, 'balance', '"weighted"', 'round-robin'],
+    [{ balance: 'fair' }, 'balance', '"fair"', 'round-robin, random, weighted'],
+    [{ key: 'k' }, 'key', '"k"', "'hash' only"],
+    [{ balance: 'first', key: 'k' }, 'key', "'hash' only"],
+    [{ balance: 'hash' }, 'key', 'undefined'],
+    [{ balance: 'hash', key: '' }, 'key', '""'],
+    [{ balance: 'hash', key: 5 }, 'key', '5'],
     [{ prerelease: true }, 'prerelease', 'true'],
     [{ node: '' }, 'node', '""'],
     [{ zone: 5 }, 'zone', '5'],
