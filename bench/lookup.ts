@@ -1,11 +1,13 @@
 import { do_not_optimize, measure as time } from 'mitata'
 import type { Entry } from '../src/core/frame.ts'
 import type { Json } from '../src/core/json.ts'
+import { CallBook } from '../src/registry/balance/call-book.ts'
 import { SERVICE_TOPIC } from '../src/registry/instance.ts'
+import { REGISTRY_DEFAULTS } from '../src/registry/options.ts'
 import { Requirements } from '../src/registry/requirement.ts'
 import { SelectorPool } from '../src/registry/selector-pool.ts'
 import { ServiceIndex } from '../src/registry/service-index.ts'
-import { systemRandom } from '../src/tracker/system.ts'
+import { systemClock, systemRandom } from '../src/tracker/system.ts'
 import { collectGarbage } from './services.ts'
 
 /** Time and memory of the hit path, for 1,000 services × 1, 10 and 100 instances. */
@@ -38,7 +40,8 @@ function build(instances: number): { readonly index: ServiceIndex; readonly pool
     index.apply({ node: `node-${instance}`, joins, leaves: [], updates: [], reason: undefined })
   }
   const queries = { requirements: new Requirements('semver'), prerelease: 'include' as const }
-  return { index, pool: new SelectorPool(index, queries, systemRandom) }
+  const calls = new CallBook({ clock: systemClock, rules: REGISTRY_DEFAULTS, changed: () => undefined })
+  return { index, pool: new SelectorPool(index, queries, systemRandom, calls) }
 }
 
 interface Figures {

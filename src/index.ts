@@ -21,6 +21,7 @@ export { INSTANCE_STATES } from './registry/types.ts'
 export type {
   Balance,
   CallOptions,
+  CallOutcome,
   ExplainReason,
   Explanation,
   FilterOptions,
@@ -40,6 +41,7 @@ export type {
   ServiceDefinition,
   ServiceDownReason,
   ServicePatch,
+  ServicePick,
   ServiceSelector,
   ServiceSpec,
   WaitOptions,

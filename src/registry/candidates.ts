@@ -1,3 +1,4 @@
+import type { CallBook } from './balance/call-book.ts'
 import { judge } from './query.ts'
 import type { NodeView, Query, Verdict } from './query.ts'
 import type { ServiceRecord } from './service-record.ts'
@@ -28,8 +29,14 @@ export const NOBODY: Candidates = { hits: [], miss: miss('noservice') }
 /**
  * The highest version of which any instance may be returned, and of that the instances in the zone, if they are enough, or else
  * all. Instances on nodes in doubt count only when there are no others, of whatever version: an answer comes before a newer one.
+ * Those that this process avoids count only when there are no others of that version and a weight: they are not there for the zone.
  */
-export function findCandidates(query: Query, record: ServiceRecord, nodes: NodeView): Candidates {
+export function findCandidates(
+  query: Query,
+  record: ServiceRecord,
+  nodes: NodeView,
+  calls: CallBook,
+): Candidates {
   const trusted = new Best()
   const doubted = new Best()
   let furthest = MISSES.version
@@ -43,7 +50,7 @@ export function findCandidates(query: Query, record: ServiceRecord, nodes: NodeV
     else if (!doubted.isBelow(version)) doubted.add(version, record.hit(at))
   }
   const hits = trusted.hits.length > 0 ? trusted.hits : doubted.hits
-  return { hits: inZone(query, withWeight(query, hits)), miss: furthest.answer }
+  return { hits: inZone(query, notAvoided(calls, withWeight(query, hits))), miss: furthest.answer }
 }
 
 /** The instances of the highest version, out of those added from the highest version down. */
@@ -67,6 +74,13 @@ function withWeight({ balance }: Query, hits: readonly LookupHit[]): readonly Lo
   if (balance !== 'weighted' && balance !== 'hash') return hits
   const weighty = hits.filter(({ service }) => service.weight > 0)
   return weighty.length > 0 ? weighty : hits
+}
+
+/** Those that this process does not avoid, or all when it avoids every one. */
+function notAvoided(calls: CallBook, hits: readonly LookupHit[]): readonly LookupHit[] {
+  if (calls.avoided === 0) return hits
+  const others = hits.filter(({ service }) => !calls.avoids(service.id))
+  return others.length > 0 ? others : hits
 }
 
 /** Those in the zone that is preferred, or all when they are too few. */

@@ -1,5 +1,6 @@
 import type { Entry } from '../core/frame.ts'
 import type { Json } from '../core/json.ts'
+import type { CallBook } from './balance/call-book.ts'
 import { findCandidates } from './candidates.ts'
 import { readEntry } from './instance.ts'
 import { judge } from './query.ts'
@@ -12,8 +13,13 @@ import { compareVersions, versionOf } from './version.ts'
 type VisibleReason = Exclude<ExplainReason, 'down' | 'invalid'>
 
 /** Why each instance of a service is or is not returned, in the order in which lookups consider them. Pure. */
-export function explainInstances(query: Query, record: ServiceRecord, nodes: NodeView): Explanation[] {
-  const { hits } = findCandidates(query, record, nodes)
+export function explainInstances(
+  query: Query,
+  record: ServiceRecord,
+  nodes: NodeView,
+  calls: CallBook,
+): Explanation[] {
+  const { hits } = findCandidates(query, record, nodes, calls)
   const chosen = new Set(hits.map(({ service }) => service.id))
   const best = hits[0]?.service
   return record.entries.map((entry, at) => {
@@ -25,7 +31,8 @@ export function explainInstances(query: Query, record: ServiceRecord, nodes: Nod
     else if (chosen.has(instance.id)) reason = 'returned'
     else if (doubt !== undefined && best !== undefined && nodes.doubtOf(best.node) === undefined) {
       reason = doubt === 'flapping' ? 'flapping' : 'suspect'
-    } else reason = best !== undefined && sameVersion(best, instance) ? behind(instance, best) : 'older'
+    } else
+      reason = best !== undefined && sameVersion(best, instance) ? behind(instance, best, calls) : 'older'
     return {
       instance,
       node: entry.node,
@@ -61,13 +68,16 @@ const HOW: Readonly<Record<Balance, string>> = {
   'round-robin': ', in turn with its like',
   random: ', in turn with its like',
   weighted: ', in turn with its like, by its weight',
+  'least-pending': ', in turn with its like, while others have more calls in flight',
   hash: ' for its share of the keys',
   first: ' unless another is known for longer',
 }
 
 /** What speaks for another of the same version. */
-const behind = ({ weight }: Instance, best: Instance): VisibleReason =>
-  weight === 0 && best.weight > 0 ? 'weight' : 'zone'
+function behind(instance: Instance, best: Instance, calls: CallBook): VisibleReason {
+  if (instance.weight === 0 && best.weight > 0) return 'weight'
+  return calls.avoids(instance.id) ? 'outlier' : 'zone'
+}
 
 const sameVersion = (a: Instance, b: Instance): boolean => compareVersions(a.version, b.version) === 0
 
@@ -95,6 +105,8 @@ function say(reason: VisibleReason, instance: Instance, query: Query, best: Inst
       return `${who} would do, but its node keeps going down, and others do not`
     case 'weight':
       return `${who} would do, but its weight is 0, and others have more`
+    case 'outlier':
+      return `${who} would do, but calls to it failed, so that this process avoids it for a while`
     case 'zone':
       return `${who} would do, but it is in ${zone === undefined ? 'no zone' : `zone ${zone}`}, and others are in ${query.zone ?? ''}`
   }

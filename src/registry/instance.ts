@@ -57,10 +57,10 @@ function entryFault(meta: Json): string | undefined {
 
 /** What readers see of an entry. Costs a microsecond and some 200 B, so it is made when first asked for. */
 export function toInstance(entry: InstanceSource, nodeName: string): Instance {
-  const { node, incarnation, ref, key, meta } = entry
+  const { node, key, meta } = entry
   const { timeoutMs = SERVICE_DEFAULTS.timeoutMs, retry = SERVICE_DEFAULTS.retry } = meta
   return Object.freeze<Instance>({
-    id: `${node}/${incarnation}/${ref}`,
+    id: instanceId(entry),
     name: key,
     version: meta.version,
     node,
@@ -80,6 +80,10 @@ export function toInstance(entry: InstanceSource, nodeName: string): Instance {
     metadata: meta.metadata ?? NOTHING,
   })
 }
+
+/** Unique in the cluster, and the same over all changes of an instance. */
+export const instanceId = ({ node, incarnation, ref }: InstanceSource): string =>
+  `${node}/${incarnation}/${ref}`
 
 export const stateOf = (meta: ServiceMeta): string => meta.state ?? SERVICE_DEFAULTS.state
 

@@ -1,5 +1,6 @@
 import { checkOption } from '../tracker/check.ts'
 import type { TrackerOptions } from '../tracker/options.ts'
+import type { OutlierRules } from './balance/outlier.ts'
 import type { Compat } from './requirement.ts'
 import type { Logger, PrereleasePolicy } from './types.ts'
 
@@ -11,20 +12,36 @@ export interface RegistryBehaviour {
   readonly compat?: Compat | undefined
   /** Whether requirements that name no pre-release admit one. Default `include`. */
   readonly prerelease?: PrereleasePolicy | undefined
+  /**
+   * Errors in a row, as reported by `pick.report`, after which this process avoids an instance while there are others. Lower
+   * avoids sooner, also by chance. Infinity: never.
+   */
+  readonly outlierErrors?: number | undefined
+  /** For how long the first time; doubled with every further time. Then it is tried: one error avoids it anew, one success is a new start. */
+  readonly outlierBackoffMs?: number | undefined
+  /** For how long at most. What stays broken costs one call in so much time; what is mended may wait as long. */
+  readonly maxOutlierBackoffMs?: number | undefined
 }
 
 export interface RegistryOptions extends TrackerOptions, RegistryBehaviour {}
 
-/** Those of the system that this one follows: Elixir's `Version.match?` admits pre-releases. */
+/**
+ * Those of the system that this one follows: Elixir's `Version.match?` admits pre-releases. Errors in a row are those of Envoy's
+ * outlier detection (`consecutive_5xx`), back-offs those of gRPC's connections (1 s to 120 s).
+ */
 export const REGISTRY_DEFAULTS = {
   compat: 'semver',
   prerelease: 'include',
+  outlierErrors: 5,
+  outlierBackoffMs: 1_000,
+  maxOutlierBackoffMs: 120_000,
 } as const satisfies RegistryBehaviour
 
 export interface ResolvedRegistryBehaviour {
   readonly logger: Logger | undefined
   readonly compat: Compat
   readonly prerelease: PrereleasePolicy
+  readonly outliers: OutlierRules
 }
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
@@ -34,6 +51,9 @@ export function resolveRegistryBehaviour({
   logger,
   compat = REGISTRY_DEFAULTS.compat,
   prerelease = REGISTRY_DEFAULTS.prerelease,
+  outlierErrors = REGISTRY_DEFAULTS.outlierErrors,
+  outlierBackoffMs = REGISTRY_DEFAULTS.outlierBackoffMs,
+  maxOutlierBackoffMs = REGISTRY_DEFAULTS.maxOutlierBackoffMs,
 }: RegistryBehaviour): ResolvedRegistryBehaviour {
   checkOption(isLogger(logger), 'logger', logger, `must have the methods ${LEVELS.join(', ')}`)
   checkOption(
@@ -42,7 +62,25 @@ export function resolveRegistryBehaviour({
     prerelease,
     "must be 'include' or 'exclude'",
   )
-  return { logger, compat, prerelease }
+  checkOption(
+    outlierErrors === Infinity || (Number.isSafeInteger(outlierErrors) && outlierErrors >= 1),
+    'outlierErrors',
+    outlierErrors,
+    'must be a whole number, at least 1, or Infinity',
+  )
+  checkOption(
+    Number.isFinite(outlierBackoffMs) && outlierBackoffMs > 0,
+    'outlierBackoffMs',
+    outlierBackoffMs,
+    'must be a number above 0',
+  )
+  checkOption(
+    Number.isFinite(maxOutlierBackoffMs) && maxOutlierBackoffMs >= outlierBackoffMs,
+    'maxOutlierBackoffMs',
+    maxOutlierBackoffMs,
+    `must be a number, at least outlierBackoffMs (${outlierBackoffMs})`,
+  )
+  return { logger, compat, prerelease, outliers: { outlierErrors, outlierBackoffMs, maxOutlierBackoffMs } }
 }
 
 const isLogger = (logger: Logger | null | undefined): boolean =>

@@ -38,7 +38,7 @@ export const FILTER_FIELDS = ['node', 'function', 'state', 'capability', 'prerel
 export const LOOKUP_FIELDS = [...FILTER_FIELDS, 'zone', 'minZoneInstances', 'balance', 'key'] as const
 
 const POLICIES: readonly PrereleasePolicy[] = ['include', 'exclude']
-const BALANCES: readonly Balance[] = ['round-robin', 'random', 'weighted', 'hash', 'first']
+const BALANCES: readonly Balance[] = ['round-robin', 'random', 'weighted', 'least-pending', 'hash', 'first']
 const NO_OPTIONS: LookupOptions = Object.freeze({})
 
 /** What a lookup that says nothing asks for. */

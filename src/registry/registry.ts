@@ -11,6 +11,8 @@ import type { Diff, NodeInfo } from '../tracker/types.ts'
 import { checkOption } from '../tracker/check.ts'
 import { CachedResolver } from './cached-resolver.ts'
 import type { CachedResolverOptions } from './cached-resolver.ts'
+import { CallBook } from './balance/call-book.ts'
+import type { OutlierRules } from './balance/outlier.ts'
 import { argumentError, checkKeys, isRecord } from './check.ts'
 import { Feed } from './feed.ts'
 import { explainHidden, explainInstances, explainInvalid } from './explain.ts'
@@ -60,6 +62,8 @@ export interface RegistryDiagnostics extends TrackerDiagnostics {
     readonly offered: number
     /** Entries of peers that were no service. */
     readonly rejected: number
+    /** Instances that this process avoids now, because calls to them failed. */
+    readonly avoided: number
   }
 }
 
@@ -69,6 +73,7 @@ interface Parts {
   readonly clock: Clock
   readonly random: Random
   readonly queries: QueryContext
+  readonly outliers: OutlierRules
   readonly log: ServiceLog
 }
 
@@ -81,6 +86,7 @@ export class Registry extends Emitter<RegistryEvents> {
   readonly tracker: Tracker
   readonly #parts: Parts
   readonly #index: ServiceIndex
+  readonly #calls: CallBook
   readonly #pool: SelectorPool
   readonly #waiters: Waiters
   readonly #watches: Watches
@@ -112,7 +118,12 @@ export class Registry extends Emitter<RegistryEvents> {
       probed: (instance, run) => this.dispatch('service_probed', { instance, run }),
       failed: (instance, run) => this.dispatch('service_unhealthy', { instance, run }),
     })
-    this.#pool = new SelectorPool(this.#index, parts.queries, parts.random)
+    this.#calls = new CallBook({
+      clock: parts.clock,
+      rules: parts.outliers,
+      changed: (service) => this.#index.get(service)?.retire(),
+    })
+    this.#pool = new SelectorPool(this.#index, parts.queries, parts.random, this.#calls)
     this.#waiters = new Waiters(parts.clock)
     this.#watches = new Watches({
       index: this.#index,
@@ -127,12 +138,28 @@ export class Registry extends Emitter<RegistryEvents> {
   /** @internal See `createRegistry`. */
   static async create(options: RegistryOptions): Promise<Registry> {
     checkOption(isRecord(options), 'options', options, 'must be an object')
-    const { logger, compat, prerelease, ...trackerOptions } = options
-    const behaviour = resolveRegistryBehaviour({ logger, compat, prerelease })
+    const {
+      logger,
+      compat,
+      prerelease,
+      outlierErrors,
+      outlierBackoffMs,
+      maxOutlierBackoffMs,
+      ...trackerOptions
+    } = options
+    const behaviour = resolveRegistryBehaviour({
+      logger,
+      compat,
+      prerelease,
+      outlierErrors,
+      outlierBackoffMs,
+      maxOutlierBackoffMs,
+    })
     const queries = { requirements: new Requirements(behaviour.compat), prerelease: behaviour.prerelease }
     const tracker = await createTracker(trackerOptions)
     const { zone, clock = systemClock, random = systemRandom } = trackerOptions
-    return new Registry({ tracker, zone, clock, random, queries, log: new ServiceLog(behaviour.logger) })
+    const log = new ServiceLog(behaviour.logger)
+    return new Registry({ tracker, zone, clock, random, queries, outliers: behaviour.outliers, log })
   }
 
   /** How many entries of peers were no service. */
@@ -275,7 +302,11 @@ export class Registry extends Emitter<RegistryEvents> {
 
   /** What this node knows of its own work. As `tracker.diagnostics`, and what is offered here. */
   diagnostics(): RegistryDiagnostics {
-    const services = Object.freeze({ offered: this.#offers.size, rejected: this.#rejected })
+    const services = Object.freeze({
+      offered: this.#offers.size,
+      rejected: this.#rejected,
+      avoided: this.#calls.avoided,
+    })
     return Object.freeze({ ...this.tracker.diagnostics(), services })
   }
 
@@ -286,7 +317,7 @@ export class Registry extends Emitter<RegistryEvents> {
   explain(name: string, requirement?: string, options?: LookupOptions): readonly Explanation[] {
     const query = readQuery(this.#parts.queries, name, requirement, options)
     const record = this.#index.get(name)
-    const known = record === undefined ? [] : explainInstances(query, record, this.#index.nodes)
+    const known = record === undefined ? [] : explainInstances(query, record, this.#index.nodes, this.#calls)
     const hidden = this.tracker.hidden(SERVICE_TOPIC, name).flatMap((entry) => {
       const service = readEntry(entry)
       return typeof service === 'string' ? [] : [this.#index.instanceOf(service)]
@@ -318,13 +349,12 @@ export class Registry extends Emitter<RegistryEvents> {
     this.#feed.stop()
     this.#offers.end()
     this.#index.clear()
+    this.#calls.clear()
   }
 
   #applied(diff: Diff): void {
     const changes = this.#index.apply(diff)
-    for (const { kind, entry } of changes) {
-      if (kind === 'down' && this.#index.get(entry.key) === undefined) this.#pool.drop(entry.key)
-    }
+    this.#pool.forget(changes)
     this.#waiters.wake(changes)
     this.#watches.wake(changes)
     for (const change of changes) this.#announce(change, diff)

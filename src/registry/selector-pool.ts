@@ -1,9 +1,12 @@
 import type { Random } from '../tracker/ports.ts'
+import type { CallBook } from './balance/call-book.ts'
 import { isRecord } from './check.ts'
 import { GenerationCache } from './generation-cache.ts'
+import { instanceId } from './instance.ts'
 import { LOOKUP_DEFAULTS, LOOKUP_FIELDS, readQuery } from './query.ts'
 import type { Query, QueryContext } from './query.ts'
 import { Selector } from './selector.ts'
+import type { ServiceChange } from './service-changes.ts'
 import type { ServiceIndex } from './service-index.ts'
 import type { LookupAnswer, LookupOptions } from './types.ts'
 
@@ -22,13 +25,15 @@ interface Prepared {
 export class SelectorPool {
   readonly #index: ServiceIndex
   readonly #random: Random
+  readonly #calls: CallBook
   readonly #context: QueryContext
   readonly #byName = new Map<string, Prepared>()
 
-  constructor(index: ServiceIndex, context: QueryContext, random: Random) {
+  constructor(index: ServiceIndex, context: QueryContext, random: Random, calls: CallBook) {
     this.#index = index
     this.#context = context
     this.#random = random
+    this.#calls = calls
   }
 
   /** Services with a selector. */
@@ -48,12 +53,20 @@ export class SelectorPool {
   }
 
   select(name: string, requirement: string | undefined, options: LookupOptions | undefined): Selector {
-    return new Selector(readQuery(this.#context, name, requirement, options), this.#index, this.#random)
+    return this.#make(readQuery(this.#context, name, requirement, options))
   }
 
-  /** Forgets a service that has no instance any more. */
-  drop(name: string): void {
-    this.#byName.delete(name)
+  /** Forgets the instances that are gone, and the services that have none any more. */
+  forget(changes: readonly ServiceChange[]): void {
+    for (const { kind, entry } of changes) {
+      if (kind !== 'down') continue
+      if (this.#calls.size > 0) this.#calls.forget(instanceId(entry))
+      if (this.#index.get(entry.key) === undefined) this.#byName.delete(entry.key)
+    }
+  }
+
+  #make(query: Query): Selector {
+    return new Selector(query, this.#index, this.#random, this.#calls)
   }
 
   #find(
@@ -70,8 +83,7 @@ export class SelectorPool {
 
   #prepare(name: string, requirement: string | undefined, options: LookupOptions | undefined): Selector {
     // Shared by lookups of every key.
-    const query = { ...readQuery(this.#context, name, requirement, options), key: undefined }
-    const selector = new Selector(query, this.#index, this.#random)
+    const selector = this.#make({ ...readQuery(this.#context, name, requirement, options), key: undefined })
     // A name that does not exist is not remembered: callers can ask for any number of those.
     if (this.#index.get(name) === undefined) return selector
     let prepared = this.#byName.get(name)

@@ -118,10 +118,11 @@ export type PrereleasePolicy = 'include' | 'exclude'
  * - `round-robin`: everyone in turn
  * - `random`: anyone, by chance
  * - `weighted`: in proportion to the weights, evenly spread
+ * - `least-pending`: of two by chance, the one with fewer calls of this process in flight (see `ServiceSelector.acquire`)
  * - `hash`: by a key that the caller gives, the same instance for the same key in every process
  * - `first`: always the one that this node has known longest, which puts all load on one instance
  */
-export type Balance = 'round-robin' | 'random' | 'weighted' | 'hash' | 'first'
+export type Balance = 'round-robin' | 'random' | 'weighted' | 'least-pending' | 'hash' | 'first'
 
 /** Which instances may be returned at all. */
 export interface FilterOptions {
@@ -167,6 +168,28 @@ export interface ServiceSelector {
    * where it is missing, and where another balance is given one.
    */
   next(key?: string): LookupAnswer
+  /**
+   * As `next`, for a call that counts as in flight until it is released: `using pick = selector.acquire()`. Whatever the
+   * balance, all selectors of the registry know of it. Throws as `next`.
+   */
+  acquire(key?: string): ServicePick
+}
+
+/** How a call went, as far as its instance is to blame: a request that is wrong in itself is no error of the instance. */
+export type CallOutcome = 'ok' | 'error'
+
+/** An instance that is being called. */
+export interface ServicePick extends Disposable {
+  readonly answer: LookupAnswer
+  /** Undefined when there is none; then `answer` says why, and there is nothing to release. */
+  readonly service: Instance | undefined
+  /**
+   * Says how the call went, and so that it is over: releases. After `outlierErrors` errors in a row this process
+   * avoids the instance for a while. Once released, nothing counts any more. Throws `ROLLCALL_INVALID_ARGUMENT` for what is no outcome.
+   */
+  report(outcome: CallOutcome): void
+  /** The call is over, and says nothing of the instance. A second time is nothing. Also done at the end of a `using` block. */
+  release(): void
 }
 
 /** Why an instance is or is not returned. All but `returned` say what keeps it out. */
@@ -187,6 +210,8 @@ export type ExplainReason =
   | 'older'
   /** It matches, but its weight is 0, others have more, and weights count for the balance. */
   | 'weight'
+  /** It matches, but calls of this process to it failed, so that it is avoided for a while, and there are others. */
+  | 'outlier'
   /** It matches, and enough instances in the preferred zone do too. */
   | 'zone'
   /** It matches, but its node does not answer, and there are others. */

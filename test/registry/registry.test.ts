@@ -6,6 +6,8 @@ import { createRegistry } from '../../src/registry/registry.ts'
 import type { Registry } from '../../src/registry/registry.ts'
 import type { Instance, LookupAnswer, ServiceSpec } from '../../src/registry/types.ts'
 import { Monitor } from '../../src/tracker/monitor.ts'
+import type { Clock } from '../../src/tracker/ports.ts'
+import { systemClock } from '../../src/tracker/system.ts'
 import { MemoryNetwork } from '../../src/transports/memory/network.ts'
 import { memoryTransport } from '../../src/transports/memory/transport.ts'
 
@@ -38,6 +40,17 @@ async function pair(options?: Partial<RegistryOptions>): Promise<[Registry, Regi
     for (const node of nodes) expect(node.nodes().map(({ status }) => status)).toEqual(['up', 'up'])
   })
   return nodes
+}
+
+/** The system's clock, but for the timers of this many ms, which are fired by hand. */
+function holding(held: number): { readonly clock: Clock; readonly timers: Set<() => void> } {
+  const timers = new Set<() => void>()
+  const setTimer: Clock['setTimer'] = (callback, ms) => {
+    if (ms !== held) return systemClock.setTimer(callback, ms)
+    timers.add(callback)
+    return { cancel: () => void timers.delete(callback) }
+  }
+  return { clock: { ...systemClock, setTimer }, timers }
 }
 
 const S: ServiceSpec = { name: 'MasterData', version: '2.1.0' }
@@ -376,6 +389,66 @@ test('a capability is asked for in every way of looking up', async () => {
   ])
 })
 
+describe('calling', () => {
+  test('errors make an instance avoided here, for a time of the own clock, and nowhere else', async () => {
+    const { clock, timers } = holding(7_777)
+    const [a, b] = await pair({ clock, outlierErrors: 2, outlierBackoffMs: 7_777 })
+    a.register(S)
+    b.register(S)
+    await vi.waitFor(() => {
+      for (const node of [a, b]) expect(node.services()).toHaveLength(2)
+    })
+    const reasons = (node: Registry): string[] =>
+      node.explain('MasterData').map(({ reason, instance }) => `${instance?.nodeName ?? ''} ${reason}`)
+    const fail = (): void => {
+      using pick = a.select('MasterData', undefined, { node: 'b' }).acquire()
+      pick.report('error')
+    }
+    fail()
+    expect(a.diagnostics().services.avoided).toBe(0)
+    fail()
+    expect(a.diagnostics().services.avoided).toBe(1)
+    expect(reasons(a).sort()).toEqual(['a returned', 'b outlier'])
+    expect(reasons(b).sort()).toEqual(['a returned', 'b returned'])
+    expect(timers.size).toBe(1)
+    for (const end of timers) end()
+    expect(reasons(a).sort()).toEqual(['a returned', 'b returned'])
+    expect(a.diagnostics().services.avoided).toBe(0)
+  })
+
+  test('the end of the registry ends a back-off, and a call in flight then counts for nothing', async () => {
+    const { clock, timers } = holding(7_777)
+    const a = await alone({ clock, outlierErrors: 1, outlierBackoffMs: 7_777 })
+    a.register(S)
+    const selector = a.select('MasterData')
+    const [first, second] = [selector.acquire(), selector.acquire()]
+    first.report('error')
+    expect(timers.size).toBe(1)
+    await a.close()
+    expect(timers.size).toBe(0)
+    second.report('error')
+    expect(timers.size).toBe(0)
+    expect(a.diagnostics().services.avoided).toBe(0)
+    expect(selector.acquire().answer).toEqual({ ok: false, error: 'noservice' })
+  })
+
+  test('by key, in every way of looking up', async () => {
+    const a = await alone()
+    for (let count = 0; count < 4; count++) a.register(S)
+    const options = { balance: 'hash', key: 'user-1' } as const
+    const answer = a.lookup('MasterData', undefined, options)
+    expect(a.select('MasterData', undefined, { balance: 'hash' }).next('user-1')).toBe(answer)
+    expect(a.select('MasterData', undefined, options).acquire().answer).toBe(answer)
+    expect(await a.waitFor('MasterData', undefined, options)).toBe(answer.ok && answer.service)
+    expect(a.explain('MasterData', undefined, { balance: 'hash' })[0]?.text).toContain(
+      'its share of the keys',
+    )
+    await expect(a.waitFor('MasterData', undefined, { balance: 'hash' })).rejects.toMatchObject({
+      code: 'ROLLCALL_INVALID_ARGUMENT',
+    })
+  })
+})
+
 describe('reading', () => {
   test('services is data in order, and a table when printed', async () => {
     const a = await alone({ zone: 'eu' })
@@ -497,6 +570,13 @@ test.each([
   [{ logger: {} }, 'logger'],
   [{ logger: null }, 'logger'],
   [{ prerelease: 'maybe' }, 'prerelease'],
+  [{ outlierErrors: 0 }, 'outlierErrors'],
+  [{ outlierErrors: 1.5 }, 'outlierErrors'],
+  [{ outlierErrors: '5' }, 'outlierErrors'],
+  [{ outlierBackoffMs: 0 }, 'outlierBackoffMs'],
+  [{ outlierBackoffMs: Infinity }, 'outlierBackoffMs'],
+  [{ outlierBackoffMs: 5_000, maxOutlierBackoffMs: 4_999 }, 'at least outlierBackoffMs (5000)'],
+  [{ maxOutlierBackoffMs: Infinity }, 'maxOutlierBackoffMs'],
   [{ compat: '2.1.0' }, 'compat'],
   [{ compat: null }, 'compat'],
 ])('the options %o are refused before anything starts', async (options, option) => {

@@ -1,12 +1,16 @@
 import type { Entry, NodeId } from '../../src/core/frame.ts'
 import type { Json } from '../../src/core/json.ts'
 import { SERVICE_TOPIC } from '../../src/registry/instance.ts'
+import { CallBook } from '../../src/registry/balance/call-book.ts'
+import { REGISTRY_DEFAULTS } from '../../src/registry/options.ts'
 import { Requirements } from '../../src/registry/requirement.ts'
 import { SelectorPool } from '../../src/registry/selector-pool.ts'
 import { ServiceIndex } from '../../src/registry/service-index.ts'
 import type { ServiceChange } from '../../src/registry/service-changes.ts'
 import type { Compat } from '../../src/registry/requirement.ts'
 import type { PrereleasePolicy } from '../../src/registry/types.ts'
+import { VirtualClock } from '../../src/testing/virtual-clock.ts'
+import type { Random } from '../../src/tracker/ports.ts'
 import type { Diff, Doubt } from '../../src/tracker/types.ts'
 
 /** A meta with the fields that a test names. */
@@ -30,6 +34,8 @@ export const entry = (
 export class Fed {
   readonly index: ServiceIndex
   readonly pool: SelectorPool
+  readonly clock = new VirtualClock()
+  readonly calls: CallBook
   /** Why other nodes are preferred to a node. */
   readonly doubts = new Map<NodeId, Doubt>()
   #chance = 0
@@ -37,16 +43,22 @@ export class Fed {
   constructor({
     compat = 'semver',
     prerelease = 'include',
-  }: { compat?: Compat; prerelease?: PrereleasePolicy } = {}) {
+    random = { next: () => this.#chance },
+  }: { compat?: Compat; prerelease?: PrereleasePolicy; random?: Random } = {}) {
     this.index = new ServiceIndex({
       nameOf: (node) => `name-of-${node}`,
       doubtOf: (node) => this.doubts.get(node),
     })
     const queries = { requirements: new Requirements(compat), prerelease }
-    this.pool = new SelectorPool(this.index, queries, { next: () => this.#chance })
+    this.calls = new CallBook({
+      clock: this.clock,
+      rules: REGISTRY_DEFAULTS,
+      changed: (service) => this.index.get(service)?.retire(),
+    })
+    this.pool = new SelectorPool(this.index, queries, random, this.calls)
   }
 
-  /** What the next call of chance gives, in [0, 1). */
+  /** Unless chance was given: what its next call gives, in [0, 1). */
   set chance(value: number) {
     this.#chance = value
   }
@@ -54,7 +66,7 @@ export class Fed {
   apply(diff: Partial<Diff>): readonly ServiceChange[] {
     const node = diff.node ?? [...(diff.joins ?? []), ...(diff.leaves ?? [])][0]?.node ?? 'n1'
     const changes = this.index.apply({ node, joins: [], leaves: [], updates: [], reason: undefined, ...diff })
-    for (const { entry } of changes) if (this.index.get(entry.key) === undefined) this.pool.drop(entry.key)
+    this.pool.forget(changes)
     return changes
   }
 

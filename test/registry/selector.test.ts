@@ -308,7 +308,7 @@ test('explain says of every instance what keeps it out, and agrees with lookup',
   const queries = { requirements: new Requirements('semver'), prerelease: 'include' as const }
   const explain = (options: LookupOptions): Record<string, string> => {
     const query = readQuery(queries, 's', '~> 2.0', options)
-    const explanations = explainInstances(query, fed.index.get('s')!, fed.index.nodes)
+    const explanations = explainInstances(query, fed.index.get('s')!, fed.index.nodes, fed.calls)
     for (const { returned, reason, instance, text } of explanations) {
       expect(returned).toBe(reason === 'returned')
       expect(text).toContain(`s ${instance?.version ?? ''} on name-of-${instance?.node ?? ''}`)
