@@ -112,7 +112,7 @@ describe('acquire', () => {
     expect(made.calls.size).toBe(0)
   })
 
-  test('20,000 instances that came, were called and went leave nothing', () => {
+  test('C8: 20,000 instances that came, were called and went leave nothing', () => {
     const made = new Fed()
     const selector = made.pool.select('s', undefined, { balance: 'least-pending' })
     for (let i = 0; i < 200; i++) {

@@ -404,9 +404,13 @@ describe('calling', () => {
       using pick = a.select('MasterData', undefined, { node: 'b' }).acquire()
       pick.report('error')
     }
+    const selector = a.select('MasterData')
+    const names = (): string[] => [1, 2].map(() => brief(selector.next())).sort()
     fail()
+    expect(names()).toEqual(['2.1.0 a', '2.1.0 b'])
     expect(a.diagnostics().services.avoided).toBe(0)
     fail()
+    expect(names()).toEqual(['2.1.0 a', '2.1.0 a'])
     expect(a.diagnostics().services.avoided).toBe(1)
     expect(reasons(a).sort()).toEqual(['a returned', 'b outlier'])
     expect(reasons(b).sort()).toEqual(['a returned', 'b returned'])

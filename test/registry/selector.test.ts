@@ -179,6 +179,14 @@ describe('options', () => {
     }
   })
 
+  test('C44: __proto__ and constructor are capabilities like any other', () => {
+    const named = new Fed()
+    const capabilities = Object.fromEntries([['__proto__', 'ready']])
+    named.add('s', [v('1.0.0', { capabilities }), v('1.0.0')])
+    expect(turns(named, 2, undefined, { capability: '__proto__' })).toEqual(['n1', 'n1'])
+    expect(turns(named, 1, undefined, { capability: 'constructor' })).toEqual(['noinstance'])
+  })
+
   test('a wrong requirement or name is refused, whether the service exists or not', () => {
     for (const name of ['s', 'other']) {
       expect(() => fed.pool.lookup(name, 'latest', undefined)).toThrow(

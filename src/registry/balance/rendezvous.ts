@@ -17,7 +17,7 @@ const RANGE = 2 ** 32
  * by its id and the key, and the best draw wins. So who leaves moves its own keys only, and who comes takes its share only.
  *
  * A draw h in (0, 1) counts as -weight / ln h, which wins in proportion to the weight (Schindelhauer and Schomaker, "Weighted
- * distributed hash tables", SPAA 2005). A pick costs one pass over the instances, some 3 ns each.
+ * distributed hash tables", SPAA 2005). A pick costs one pass over the instances, some 5 ns each.
  */
 export class Rendezvous implements Balancer {
   #hits: readonly LookupHit[] = []
