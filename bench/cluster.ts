@@ -2,6 +2,7 @@ import { ends } from './cluster/ends.ts'
 import { idle } from './cluster/idle.ts'
 import { newcomers } from './cluster/newcomers.ts'
 import { printTable, type Row } from './cluster/report.ts'
+import { rolling } from './cluster/rolling.ts'
 import { visibility } from './cluster/visibility.ts'
 
 /**
@@ -12,6 +13,7 @@ const PARTS: Readonly<Record<string, () => Promise<Row[]>>> = {
   eager: () => visibility('eager'),
   period: () => visibility('period'),
   ends,
+  rolling,
   newcomers: () => newcomers({ nodes: 4, entriesPerNode: 2_500, newcomers: 5, budgetMs: 1_000 }),
   'large newcomers': () =>
     newcomers({ nodes: 3, entriesPerNode: 33_334, newcomers: 5, budgetMs: 2_000, blockBudgetMs: 50 }),
