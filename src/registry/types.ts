@@ -248,12 +248,12 @@ export interface RegistryEvents {
   service_up: [event: { readonly instance: Instance }]
   service_down: [event: { readonly instance: Instance; readonly reason: ServiceDownReason }]
   service_changed: [event: { readonly instance: Instance; readonly previous: Instance }]
+  /** A node published something that is not a service. Counted in `registry.rejected`. */
+  service_rejected: [event: RejectedService]
   /** An instance of this process has ended, because a probe found it beyond help. Restarting it is its supervisor's business. */
   service_unhealthy: [event: { readonly instance: Instance; readonly run: ProbeRun }]
   /** A probe of an instance of this process has run. */
   service_probed: [event: { readonly instance: Instance; readonly run: ProbeRun }]
-  /** A node published something that is not a service. Counted in `registry.rejected`. */
-  service_rejected: [event: RejectedService]
 }
 
 export interface RejectedService {
