@@ -309,7 +309,7 @@ describe('the data', () => {
       expect(all.length).toBeGreaterThan(60)
       const text = JSON.stringify(taken)
       a.registry.register(service('s'))
-      expect(a.registry.diagnostics().services).toEqual({ offered: 1, rejected: 0 })
+      expect(a.registry.diagnostics().services).toEqual({ offered: 1, rejected: 0, avoided: 0 })
       await net.run(60_000)
       expect(JSON.stringify(taken)).toBe(text)
       expect(taken.services).toEqual({ offered: 0, rejected: 0 })
