@@ -312,7 +312,7 @@ describe('the data', () => {
       expect(a.registry.diagnostics().services).toEqual({ offered: 1, rejected: 0, avoided: 0 })
       await net.run(60_000)
       expect(JSON.stringify(taken)).toBe(text)
-      expect(taken.services).toEqual({ offered: 0, rejected: 0 })
+      expect(taken.services).toEqual({ offered: 0, rejected: 0, avoided: 0 })
       const { tracker } = a
       await net.settle(a.close())
       expect(tracker.diagnostics()).toMatchObject({ closed: true, dials: [] })
