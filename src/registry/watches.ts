@@ -84,5 +84,5 @@ export class Watches {
 }
 
 /** The same for queries that find the same of one service. */
-const keyOf = ({ text, node, function: fn, state, prerelease }: Query): string =>
-  JSON.stringify([text, node, fn, state, prerelease])
+const keyOf = ({ text, node, function: fn, state, capability, prerelease }: Query): string =>
+  JSON.stringify([text, node, fn, state, capability, prerelease])

@@ -26,8 +26,8 @@ function report({ tracker, ...rest }: { tracker: Registry['tracker']; registry: 
   services.on('service_down', ({ instance: { node, name, id }, reason }) => {
     tell('service_down', { node, name, reason, text: id })
   })
-  services.on('service_changed', ({ instance: { node, name, id, metadata } }) => {
-    tell('service_changed', { node, name, text: `${id} ${JSON.stringify(metadata)}` })
+  services.on('service_changed', ({ instance: { node, name, id, metadata, state } }) => {
+    tell('service_changed', { node, name, reason: state, text: `${id} ${JSON.stringify(metadata)}` })
   })
   tracker.on('node_purged', ({ id, name, incarnation }) =>
     tell('node_purged', { node: id, name, incarnation }),
@@ -63,6 +63,21 @@ const commands = {
     const registration = opened().register(spec)
     registrations.set(registration.instance.id, registration)
     return registration.instance.id
+  },
+
+  /** Offers what can serve only after a while, as its readiness probe finds. */
+  registerProbed(spec: ServiceSpec, wellAfterMs: number): string {
+    const wellAt = monotonicNow() + wellAfterMs
+    const readiness = { check: () => monotonicNow() >= wellAt, periodMs: 100, timeoutMs: 100, rise: 2 }
+    const { instance } = opened().register(spec, { health: { readiness, reentryMs: 0 } })
+    return instance.id
+  },
+
+  /** Offers so many services, and closes in the same turn. */
+  async burst(count: number): Promise<void> {
+    for (let index = 0; index < count; index++)
+      opened().register({ name: `burst-${index}`, version: '1.0.0' })
+    await opened().close()
   },
 
   update(id: string, patch: ServicePatch): void {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { ServiceRecord } from '../../src/registry/service-record.ts'
-import type { Snapshot } from '../../src/registry/watch-types.ts'
-import { entry } from './replica.ts'
+import type { ServiceWatch, Snapshot, WatchOptions } from '../../src/registry/watch-types.ts'
+import { entry, type Meta } from './replica.ts'
 import { settle, Watched } from './watched.ts'
 
 afterEach(() => {
@@ -115,6 +115,42 @@ describe('cost', () => {
     await settle()
     expect(listener).toHaveBeenCalledTimes(1)
   })
+})
+
+test.each<[string, string | undefined, WatchOptions, number[]]>([
+  ['requirement', '== 1.0.0', {}, [6]],
+  ['node', undefined, { node: 'n2' }, [2]],
+  ['function', undefined, { function: 'get/1' }, [3]],
+  ['state', undefined, { state: 'unready' }, [4]],
+  ['capability', undefined, { capability: 'write' }, [5]],
+  ['prerelease', '>=1.0.0 <3', { prerelease: 'exclude' }, [1, 2, 3, 5, 6]],
+])('who asks with another %s is shown something else', async (_what, requirement, options, refs) => {
+  const watched = new Watched()
+  const of = (ref: number, meta: Meta = {}, node = 'n1') =>
+    entry('s', { version: '2.0.0', ...meta }, { ref, node })
+  watched.apply({
+    joins: [
+      of(1),
+      of(3, { functions: { 'get/1': {} } }),
+      of(4, { state: 'unready' }),
+      of(5, { capabilities: { write: 'ready' } }),
+      of(6, { version: '1.0.0' }),
+      of(7, { version: '2.1.0-rc.1' }),
+    ],
+  })
+  watched.apply({ node: 'n2', joins: [of(2, {}, 'n2')] })
+  const shown = new Map<string, number[]>()
+  const follow = (who: string, watch: ServiceWatch) =>
+    watch.subscribe(({ instances }) =>
+      shown.set(
+        who,
+        instances.map(({ id }) => Number(id.split('/')[2])).sort((a, b) => a - b),
+      ),
+    )
+  follow('all', watched.watch('s'))
+  follow('some', watched.watch('s', requirement, options))
+  await settle()
+  expect([shown.get('all'), shown.get('some')]).toEqual([[1, 2, 3, 5, 6, 7], refs])
 })
 
 test('nothing is kept of a watch before it is read, nor after it has ended', async () => {
