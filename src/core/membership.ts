@@ -147,7 +147,7 @@ export class Membership {
     if (member !== undefined) this.#set({ ...member, credible: true })
   }
 
-  /** A dial to it was refused: proof of death. Returns true when it was up. */
+  /** A dial to it was refused: proof of death, also of one that was silent. Returns true when it was up. */
   refuse(node: NodeId, now: number): boolean {
     return this.#lower(node, 'refused', now)
   }
@@ -225,7 +225,14 @@ export class Membership {
     const member = this.#members.get(node)
     if (member === undefined) return false
     const status = member.status === 'joining' ? 'joining' : 'down'
-    this.#set({ ...member, status, reason: member.reason ?? reason, refusedAt: now, credible: false })
+    const isNews = member.reason === undefined || member.reason === 'silent'
+    this.#set({
+      ...member,
+      status,
+      reason: isNews ? reason : member.reason,
+      refusedAt: now,
+      credible: false,
+    })
     return member.status === 'up'
   }
 

@@ -141,6 +141,10 @@ export class Engine {
     this.#beater.flush()
   }
 
+  get isolated(): boolean {
+    return this.#roster.isolated
+  }
+
   diagnose(): TrackerDiagnostics {
     const { clock, transport, name } = this.#options
     const { id } = transport

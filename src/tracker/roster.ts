@@ -76,6 +76,11 @@ export class Roster {
     return this.#options.clock.now()
   }
 
+  /** Whether more than half of the known nodes are silent, and fell so together. */
+  get isolated(): boolean {
+    return this.#isolated
+  }
+
   /** True while the replica lacks writes that the owner itself has claimed, or may well lack some. */
   isBehind(owner: NodeId): boolean {
     const member = this.#membership.get(owner)
@@ -89,9 +94,10 @@ export class Roster {
   refuse(node: NodeId): void {
     const member = this.#membership.get(node)
     if (member === undefined) this.#giveUp(node)
-    else if (this.#membership.refuse(node, this.#now)) {
-      this.#lower(member, 'refused')
-      this.#ports.dead(node)
+    else {
+      const wasUp = this.#membership.refuse(node, this.#now)
+      this.#bury(member, 'refused')
+      if (wasUp) this.#ports.dead(node)
     }
   }
 
@@ -161,7 +167,7 @@ export class Roster {
         return false
       case 'restarted':
         // C12: all of the old life goes before anything of the new one comes.
-        if (sensed.was.status === 'up') this.#lower(sensed.was, 'replaced')
+        this.#bury(sensed.was, 'replaced')
         this.#replica.forget(owner)
         this.#directory.delete(owner)
         this.#admission.forget(owner)
@@ -219,7 +225,7 @@ export class Roster {
     if (member === undefined || member.status === 'up') return
     // One proof is enough: who is heard for `downPeriodMs` all the same lives behind an address that means another host there.
     if (member.refusedAt === -Infinity && this.#rivals.isAtOurPlace(owner)) {
-      this.#membership.replace(owner, this.#now)
+      this.#replace(member)
     }
     const held = this.#replica.head(owner)
     if (!this.#membership.mayRaise(owner, held, this.#now)) return
@@ -249,6 +255,14 @@ export class Roster {
     const info = this.#directory.info({ ...member, status: 'down', reason })
     this.#ports.report('node_down', info, reason)
     if (flaps) this.#ports.report('node_flapping', info)
+  }
+
+  /** There is proof that what it was is dead: it is hidden, or does not come back from its silence. */
+  #bury(was: Member, reason: 'refused' | 'replaced'): void {
+    if (was.status === 'up') this.#lower(was, reason)
+    else if (was.reason === 'silent') {
+      this.#ports.report('node_dead', this.#directory.info({ ...was, reason }), reason)
+    }
   }
 
   /** The owner has said goodbye. */
@@ -289,21 +303,26 @@ export class Roster {
 
   /** C12: two processes cannot listen at one place, so where one that we are connected to lives, no other does. */
   #replaceAtPlaceOf(owner: NodeId): void {
-    if (this.#rivals.isNeighbour(owner)) this.#replace(this.#rivals.holderOf(owner))
+    if (this.#rivals.isNeighbour(owner)) this.#replaceHolder(this.#rivals.holderOf(owner))
   }
 
   /** The one that was shown at its place was looked at: of the two, one is old news. */
   #settlePlaceOf(owner: NodeId, alive: ReadonlySet<NodeId>): void {
     const holder = this.#rivals.holderOf(owner)
     if (holder === undefined || this.#rivals.isNeighbour(owner)) return
-    if (!alive.has(holder.node)) this.#replace(holder)
+    const member = this.#membership.get(owner)
+    if (!alive.has(holder.node)) this.#replaceHolder(holder)
     // One proof is enough: who is heard for `downPeriodMs` all the same has a place of its own.
-    else if (this.#membership.get(owner)?.refusedAt === -Infinity) this.#membership.replace(owner, this.#now)
+    else if (member?.refusedAt === -Infinity) this.#replace(member)
   }
 
-  #replace(holder: Member | undefined): void {
-    if (holder === undefined || this.#rivals.isNeighbour(holder.node)) return
-    if (this.#membership.replace(holder.node, this.#now)) this.#lower(holder, 'replaced')
+  #replaceHolder(holder: Member | undefined): void {
+    if (holder !== undefined && !this.#rivals.isNeighbour(holder.node)) this.#replace(holder)
+  }
+
+  #replace(member: Member): void {
+    this.#membership.replace(member.node, this.#now)
+    this.#bury(member, 'replaced')
   }
 
   /** C40: both are kept. */
@@ -342,8 +361,9 @@ export class Roster {
     if (!this.#isolated && together > known / 2) {
       this.#isolated = true
       this.#ports.report('isolated', silent, known)
-    } else if (silent <= known / 2) {
+    } else if (this.#isolated && silent <= known / 2) {
       this.#isolated = false
+      this.#ports.report('isolation_ended', silent, known)
     }
   }
 

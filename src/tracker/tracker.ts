@@ -193,6 +193,11 @@ export class Tracker extends Emitter<TrackerEvents> {
     return this.#engine.directory.silenceOf(node)
   }
 
+  /** Whether more than half of the known nodes are silent, and fell so together: the fault is likely here. */
+  get isolated(): boolean {
+    return this.#engine.isolated
+  }
+
   /** How often any node began to be suspected, and to be flapping, since the start. */
   get doubted(): { readonly suspected: number; readonly flapping: number } {
     return this.#engine.doubts.counts

@@ -13,7 +13,7 @@ export interface NodeInfo {
   /** True for the node that answers. */
   readonly self: boolean
   readonly status: 'up' | 'down'
-  /** Why it is down; undefined while up. */
+  /** Why it is down; undefined while up. `silent` becomes `refused` or `replaced` when there is proof of its death. */
   readonly reason: DownReason | undefined
   readonly incarnation: number
   readonly addresses: readonly string[]
@@ -64,6 +64,11 @@ export interface TrackerEvents {
   node_up: [node: NodeInfo]
   /** A node went silent past its promise and `downPeriodMs`, refused a dial, left, or was replaced. Comes after the diff that hides its entries. */
   node_down: [node: NodeInfo, reason: DownReason]
+  /**
+   * There is proof that a node which was down by silence is dead: it refused a dial, or another node, or a later life of it, has
+   * its place. Nobody sees entries change.
+   */
+  node_dead: [node: NodeInfo, reason: 'refused' | 'replaced']
   /** A node that was down is forgotten. */
   node_purged: [node: NodeInfo]
   /**
@@ -77,6 +82,8 @@ export interface TrackerEvents {
   node_trusted: [node: NodeInfo]
   /** More than half of the known nodes fell silent together: the fault is likely here. */
   isolated: [silent: number, known: number]
+  /** At most half of the known nodes are silent any more: the others were heard again, found dead, or forgotten. */
+  isolation_ended: [silent: number, known: number]
   /** Two nodes with different identities use one name. The second is the one heard later. */
   name_conflict: [older: NodeInfo, newer: NodeInfo]
   /** A peer's frame or message was dropped whole. Counted in `tracker.rejected`. */

@@ -135,6 +135,21 @@ describe('after proof of death', () => {
     expect(membership.get('b')).toMatchObject({ status: 'up', reason: undefined })
   })
 
+  test('one that was down by silence is dead from then on, and only a silence can be proved more', () => {
+    for (const proof of ['refuse', 'replace'] as const) {
+      const membership = withPeer()
+      membership.judge(31)
+      expect(membership.get('b')?.reason).toBe('silent')
+      expect(membership[proof]('b', 40)).toBe(false)
+      const reason = proof === 'refuse' ? 'refused' : 'replaced'
+      expect(membership.get('b')).toMatchObject({ status: 'down', reason })
+      expect(membership.silence(40)).toEqual({ silent: 0, together: 0 })
+      membership.refuse('b', 41)
+      membership.replace('b', 41)
+      expect(membership.get('b')?.reason).toBe(reason)
+    }
+  })
+
   test('a dial that is not refused makes what was heard count', () => {
     const membership = withPeer()
     membership.refuse('b', 10)

@@ -66,7 +66,7 @@ export class Observer {
   /** What was reported since the last call, in short: `+key`, `-key`, `~key` of a diff, and the other events with whom they are about. */
   reported(): string[] {
     return this.events.splice(0).flatMap(([event, subject, detail]) => {
-      if (event === 'isolated') return [event]
+      if (event === 'isolated' || event === 'isolation_ended') return [event]
       if (event !== 'diff') {
         const about = typeof subject === 'string' ? subject : (subject as { readonly id: NodeId }).id
         return [`${event} ${about}${typeof detail === 'string' ? ` ${detail}` : ''}`]
