@@ -5,13 +5,12 @@ import type { Entry } from '../src/core/frame.ts'
 import type { Json } from '../src/core/json.ts'
 import { Replica } from '../src/core/replica.ts'
 import { SERVICE_TOPIC } from '../src/registry/instance.ts'
-import { ServiceIndex } from '../src/registry/service-index.ts'
 import { ChunkAssembler } from '../src/wire/chunk-assembler.ts'
 import type { AssembledFrame } from '../src/wire/chunk-assembler.ts'
 import { WIRE_LIMITS } from '../src/wire/limits.ts'
 import { encodeChunks } from '../src/wire/split.ts'
 import { decodeSyncMessage } from '../src/wire/sync-message.ts'
-import { collectGarbage, expectEqual, fastest, INCARNATION, meta, snapshot } from './services.ts'
+import { collectGarbage, emptyIndex, expectEqual, fastest, INCARNATION, meta, snapshot } from './services.ts'
 
 /** What a frame costs a replica, by how much the replica holds. */
 const OWNERS = 100
@@ -60,7 +59,7 @@ async function snapshotCost(owners: number, entries: number): Promise<Cost> {
     return [...encodeChunks(owner, snapshot(owner, entries), CHUNK_BYTES)]
   }).flat()
   const replica = new Replica<Json>()
-  const index = new ServiceIndex({ nameOf: (node) => node, doubtOf: () => undefined })
+  const index = emptyIndex((node) => node)
   const assembler = new ChunkAssembler(WIRE_LIMITS)
   let totalMs = 0
   let longestMs = 0

@@ -6,9 +6,9 @@ import { SERVICE_TOPIC } from '../src/registry/instance.ts'
 import { REGISTRY_DEFAULTS } from '../src/registry/options.ts'
 import { Requirements } from '../src/registry/requirement.ts'
 import { SelectorPool } from '../src/registry/selector-pool.ts'
-import { ServiceIndex } from '../src/registry/service-index.ts'
+import type { ServiceIndex } from '../src/registry/service-index.ts'
 import { systemClock, systemRandom } from '../src/tracker/system.ts'
-import { collectGarbage } from './services.ts'
+import { collectGarbage, emptyIndex } from './services.ts'
 
 /** Time and memory of the hit path, for 1,000 services × 1, 10 and 100 instances. */
 const SERVICES = 1_000
@@ -34,12 +34,12 @@ const entry = (service: number, instance: number): Entry<Json> => ({
 
 /** Every service has `instances` instances of the version that must be found, and as many of lower and higher ones. */
 function build(instances: number): { readonly index: ServiceIndex; readonly pool: SelectorPool } {
-  const index = new ServiceIndex({ nameOf: (node) => `name of ${node}`, doubtOf: () => undefined })
+  const index = emptyIndex((node) => `name of ${node}`)
   for (let instance = 0; instance < instances * VERSIONS.length; instance++) {
     const joins = Array.from({ length: SERVICES }, (_, service) => entry(service, instance))
     index.apply({ node: `node-${instance}`, joins, leaves: [], updates: [], reason: undefined })
   }
-  const queries = { requirements: new Requirements('semver'), prerelease: 'include' as const }
+  const queries = { ...REGISTRY_DEFAULTS, requirements: new Requirements('semver') }
   const calls = new CallBook({ clock: systemClock, rules: REGISTRY_DEFAULTS, changed: () => undefined })
   return { index, pool: new SelectorPool(index, queries, systemRandom, calls) }
 }
@@ -95,7 +95,7 @@ for (const instances of [1, 10, 100]) {
   for (const [at, name] of names.entries()) {
     check(name, instances, () => pool.lookup(name, REQUIREMENT, undefined))
     check(name, instances, () => pool.lookup(name, REQUIREMENT, options))
-    check(name, instances, () => selectors[at]?.next() ?? { ok: false, error: 'noservice' })
+    check(name, instances, () => selectors[at]?.next() ?? { ok: false, error: 'noservice', degraded: false })
   }
   // The least that any registry can do: an array per service, and a turn. What it costs is the memory of the machine.
   const lists = selectors.map((selector) => Array.from({ length: instances }, () => selector.next()))

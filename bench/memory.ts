@@ -1,12 +1,11 @@
 import type { Json } from '../src/core/json.ts'
 import { Replica } from '../src/core/replica.ts'
 import { SERVICE_TOPIC } from '../src/registry/instance.ts'
-import { ServiceIndex } from '../src/registry/service-index.ts'
 import { ChunkAssembler } from '../src/wire/chunk-assembler.ts'
 import { WIRE_LIMITS } from '../src/wire/limits.ts'
 import { encodeChunks } from '../src/wire/split.ts'
 import { decodeSyncMessage } from '../src/wire/sync-message.ts'
-import { collectGarbage, expectEqual, meta, snapshot } from './services.ts'
+import { collectGarbage, emptyIndex, expectEqual, meta, snapshot } from './services.ts'
 
 /** Heap per replicated service, its meta excluded: what stays of a snapshot that came over the wire. */
 const OWNERS = 20
@@ -47,7 +46,7 @@ function heapOf<T>(build: () => T): { readonly bytes: number; readonly built: T 
 
 function replicate(nameOf: NameOf) {
   const replica = new Replica<Json>()
-  const index = new ServiceIndex({ nameOf: (node) => node, doubtOf: () => undefined })
+  const index = emptyIndex((node) => node)
   for (const { owner, frame } of decodeAll(nameOf)) {
     replica.receive(owner, frame)
     index.apply({ node: owner, joins: replica.show(owner), leaves: [], updates: [], reason: undefined })

@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks'
 import type { Frame, NodeId } from '../src/core/frame.ts'
 import type { Json } from '../src/core/json.ts'
 import { SERVICE_TOPIC } from '../src/registry/instance.ts'
+import { ServiceIndex } from '../src/registry/service-index.ts'
 
 /** As large as a real one: numbers of this size cost more memory than small ones. */
 export const INCARNATION = 1_777_346_150_400_397
@@ -13,6 +14,13 @@ export const meta = (version: number): Json => ({
   functions: { 'get/1': { timeoutMs: 500, retry: { limit: 1, afterMs: 10 } } },
   since: 1_700_000_000_000 + version,
 })
+
+/** An index that nobody feeds but the bench. */
+export const emptyIndex = (nameOf: (node: NodeId) => string): ServiceIndex =>
+  new ServiceIndex(
+    { nameOf, doubtOf: () => undefined, isDegraded: () => false },
+    { now: () => 0, served: () => undefined },
+  )
 
 /** The snapshot of an owner with `entries` services. By default each has a name that no other owner uses. */
 export function snapshot(

@@ -28,6 +28,7 @@ export type {
   Balance,
   CallOptions,
   CallOutcome,
+  DegradedReason,
   ExplainReason,
   Explanation,
   FilterOptions,
@@ -50,6 +51,8 @@ export type {
   ServicePick,
   ServiceSelector,
   ServiceSpec,
+  StaleOptions,
+  StalePolicy,
   WaitOptions,
 } from './registry/types.ts'
 export type { ServiceWatch, Since, Snapshot, WatchOptions } from './registry/watch-types.ts'

@@ -6,15 +6,27 @@ import type { Instance, LookupError, LookupHit, LookupMiss } from './types.ts'
 import { versionOf } from './version.ts'
 import type { SemVer } from './version.ts'
 
-const miss = (error: LookupError): LookupMiss => Object.freeze({ ok: false, error })
+/** A miss as it is told, and as it is told while degraded: asking allocates nothing. */
+interface Miss {
+  readonly usual: LookupMiss
+  readonly degraded: LookupMiss
+}
+
+const miss = (error: LookupError): Miss => ({
+  usual: Object.freeze({ ok: false, error, degraded: false }),
+  degraded: Object.freeze({ ok: false, error, degraded: true }),
+})
+
+const tell = ({ usual, degraded }: Miss, nodes: NodeView): LookupMiss =>
+  nodes.isDegraded() ? degraded : usual
 
 /** The miss when this is the furthest that any instance got. */
-const MISSES: Record<Exclude<Verdict, 'eligible'>, { readonly rank: number; readonly answer: LookupMiss }> = {
-  version: { rank: 1, answer: miss('noversion') },
-  function: { rank: 2, answer: miss('nofunction') },
-  node: { rank: 3, answer: miss('noinstance') },
-  state: { rank: 3, answer: miss('noinstance') },
-  capability: { rank: 3, answer: miss('noinstance') },
+const MISSES: Record<Exclude<Verdict, 'eligible'>, { readonly rank: number; readonly miss: Miss }> = {
+  version: { rank: 1, miss: miss('noversion') },
+  function: { rank: 2, miss: miss('nofunction') },
+  node: { rank: 3, miss: miss('noinstance') },
+  state: { rank: 3, miss: miss('noinstance') },
+  capability: { rank: 3, miss: miss('noinstance') },
 }
 
 /** The instances that lookups of a query take turns over, and the answer when there are none. */
@@ -23,8 +35,10 @@ export interface Candidates {
   readonly miss: LookupMiss
 }
 
-/** What a name without instances has. */
-export const NOBODY: Candidates = { hits: [], miss: miss('noservice') }
+const NOBODY = miss('noservice')
+
+/** The answer for a name without instances. */
+export const findNobody = (nodes: NodeView): LookupMiss => tell(NOBODY, nodes)
 
 /**
  * The highest version of which any instance may be returned, and of that the instances in the zone, if they are enough, or else
@@ -39,6 +53,7 @@ export function findCandidates(
 ): Candidates {
   const trusted = new Best()
   const doubted = new Best()
+  const degraded = nodes.isDegraded()
   let furthest = MISSES.version
   for (const [at, entry] of record.entries.entries()) {
     const version = versionOf(entry.meta.version)
@@ -46,12 +61,16 @@ export function findCandidates(
     const verdict = judge(query, entry, version, nodes)
     if (verdict !== 'eligible') {
       if (MISSES[verdict].rank > furthest.rank) furthest = MISSES[verdict]
-    } else if (nodes.doubtOf(entry.node) === undefined) trusted.add(version, record.hit(at))
-    else if (!doubted.isBelow(version)) doubted.add(version, record.hit(at))
+    } else if (nodes.doubtOf(entry.node) === undefined) trusted.add(version, record.hit(at, degraded))
+    else if (!doubted.isBelow(version)) doubted.add(version, record.hit(at, degraded))
   }
   const hits = trusted.hits.length > 0 ? trusted.hits : doubted.hits
-  return { hits: inZone(query, notAvoided(calls, withWeight(query, hits))), miss: furthest.answer }
+  return { hits: choose(query, hits, calls), miss: tell(furthest.miss, nodes) }
 }
+
+/** Those of one version that are preferred to the others. */
+export const choose = (query: Query, hits: readonly LookupHit[], calls: CallBook): readonly LookupHit[] =>
+  inZone(query, notAvoided(calls, withWeight(query, hits)))
 
 /** The instances of the highest version, out of those added from the highest version down. */
 class Best {

@@ -12,12 +12,18 @@ import { compareVersions, versionOf } from './version.ts'
 /** What can be said of a visible instance. */
 type VisibleReason = Exclude<ExplainReason, 'down' | 'invalid'>
 
-/** Why each instance of a service is or is not returned, in the order in which lookups consider them. Pure. */
+const NOBODY: ReadonlySet<string> = new Set()
+
+/**
+ * Why each instance of a service is or is not returned, where `standIns` are the ids of those that only stand in, in the
+ * order in which lookups consider them. Pure.
+ */
 export function explainInstances(
   query: Query,
   record: ServiceRecord,
   nodes: NodeView,
   calls: CallBook,
+  standIns: ReadonlySet<string> = NOBODY,
 ): Explanation[] {
   const { hits } = findCandidates(query, record, nodes, calls)
   const chosen = new Set(hits.map(({ service }) => service.id))
@@ -27,7 +33,7 @@ export function explainInstances(
     const verdict = judge(query, entry, versionOf(entry.meta.version), nodes)
     const doubt = nodes.doubtOf(entry.node)
     let reason: VisibleReason
-    if (verdict !== 'eligible') reason = verdict
+    if (verdict !== 'eligible') reason = standIns.has(instance.id) ? 'stale' : verdict
     else if (chosen.has(instance.id)) reason = 'returned'
     else if (doubt !== undefined && best !== undefined && nodes.doubtOf(best.node) === undefined) {
       reason = doubt === 'flapping' ? 'flapping' : 'suspect'
@@ -36,7 +42,7 @@ export function explainInstances(
     return {
       instance,
       node: entry.node,
-      returned: reason === 'returned',
+      returned: reason === 'returned' || reason === 'stale',
       reason,
       text: say(reason, instance, query, best),
     }
@@ -54,14 +60,18 @@ export function explainInvalid(entries: readonly Entry<Json>[]): Explanation[] {
 }
 
 /** Instances on nodes that are not up here. */
-export const explainHidden = (instances: readonly Instance[]): Explanation[] =>
-  instances.map((instance) => ({
-    instance,
-    node: instance.node,
-    returned: false,
-    reason: 'down',
-    text: `${instance.name} ${instance.version} is on ${instance.nodeName || instance.node}, which is not up here`,
-  }))
+export const explainHidden = (
+  instances: readonly Instance[],
+  standIns: ReadonlySet<string> = NOBODY,
+): Explanation[] =>
+  instances.map((instance) => {
+    const returned = standIns.has(instance.id)
+    const { name, version, node, nodeName } = instance
+    const text = `${name} ${version} is on ${nodeName || node}, which is not up here${returned ? ALL_THE_SAME : ''}`
+    return { instance, node, returned, reason: returned ? 'stale' : 'down', text }
+  })
+
+const ALL_THE_SAME = ': returned all the same, as stale, for it was found lately, and nothing is found now'
 
 /** How it shares what is asked for with the others. */
 const HOW: Readonly<Record<Balance, string>> = {
@@ -87,6 +97,8 @@ function say(reason: VisibleReason, instance: Instance, query: Query, best: Inst
   switch (reason) {
     case 'returned':
       return `${who} is returned${HOW[query.balance]}`
+    case 'stale':
+      return `${who} is ${state === query.state ? 'not ready for all that is asked' : state}${ALL_THE_SAME}`
     case 'version':
       return `${who} is of a version that ${JSON.stringify(query.requirement.text)} does not admit`
     case 'function':

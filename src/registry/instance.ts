@@ -82,8 +82,11 @@ export function toInstance(entry: InstanceSource, nodeName: string): Instance {
 }
 
 /** Unique in the cluster, and the same over all changes of an instance. */
-export const instanceId = ({ node, incarnation, ref }: InstanceSource): string =>
-  `${node}/${incarnation}/${ref}`
+export const instanceId = ({
+  node,
+  incarnation,
+  ref,
+}: Pick<ServiceEntry, 'node' | 'incarnation' | 'ref'>): string => `${node}/${incarnation}/${ref}`
 
 export const stateOf = (meta: ServiceMeta): string => meta.state ?? SERVICE_DEFAULTS.state
 

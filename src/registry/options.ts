@@ -2,7 +2,9 @@ import { checkOption } from '../tracker/check.ts'
 import type { TrackerOptions } from '../tracker/options.ts'
 import type { OutlierRules } from './balance/outlier.ts'
 import type { Compat } from './requirement.ts'
-import type { Logger, PrereleasePolicy } from './types.ts'
+import { STALE_POLICIES } from './query.ts'
+import { MAX_TIMER_MS, numberFault } from './service-fault.ts'
+import type { Logger, PrereleasePolicy, StalePolicy } from './types.ts'
 
 /** How a registry behaves, besides its tracker. */
 export interface RegistryBehaviour {
@@ -21,13 +23,18 @@ export interface RegistryBehaviour {
   readonly outlierBackoffMs?: number | undefined
   /** For how long at most. What stays broken costs one call in so much time; what is mended may wait as long. */
   readonly maxOutlierBackoffMs?: number | undefined
+  /** What lookups, selectors and watches return that would return nothing, unless they say so themselves. */
+  readonly stale?: StalePolicy | undefined
+  /** Where they keep the last: for how long. Longer bridges longer outages, and sends calls to the dead for as long. */
+  readonly maxStaleMs?: number | undefined
 }
 
 export interface RegistryOptions extends TrackerOptions, RegistryBehaviour {}
 
 /**
  * Those of the system that this one follows: Elixir's `Version.match?` admits pre-releases. Errors in a row are those of Envoy's
- * outlier detection (`consecutive_5xx`), back-offs those of gRPC's connections (1 s to 120 s).
+ * outlier detection (`consecutive_5xx`), back-offs those of gRPC's connections (1 s to 120 s). What was is kept for twice the
+ * `downPeriodMs` of the tracker, which is what a short split takes to heal.
  */
 export const REGISTRY_DEFAULTS = {
   compat: 'semver',
@@ -35,6 +42,8 @@ export const REGISTRY_DEFAULTS = {
   outlierErrors: 5,
   outlierBackoffMs: 1_000,
   maxOutlierBackoffMs: 120_000,
+  stale: 'fail-closed',
+  maxStaleMs: 60_000,
 } as const satisfies RegistryBehaviour
 
 export interface ResolvedRegistryBehaviour {
@@ -42,6 +51,8 @@ export interface ResolvedRegistryBehaviour {
   readonly compat: Compat
   readonly prerelease: PrereleasePolicy
   readonly outliers: OutlierRules
+  readonly stale: StalePolicy
+  readonly maxStaleMs: number
 }
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
@@ -54,6 +65,8 @@ export function resolveRegistryBehaviour({
   outlierErrors = REGISTRY_DEFAULTS.outlierErrors,
   outlierBackoffMs = REGISTRY_DEFAULTS.outlierBackoffMs,
   maxOutlierBackoffMs = REGISTRY_DEFAULTS.maxOutlierBackoffMs,
+  stale = REGISTRY_DEFAULTS.stale,
+  maxStaleMs = REGISTRY_DEFAULTS.maxStaleMs,
 }: RegistryBehaviour): ResolvedRegistryBehaviour {
   checkOption(isLogger(logger), 'logger', logger, `must have the methods ${LEVELS.join(', ')}`)
   checkOption(
@@ -80,7 +93,11 @@ export function resolveRegistryBehaviour({
     maxOutlierBackoffMs,
     `must be a number, at least outlierBackoffMs (${outlierBackoffMs})`,
   )
-  return { logger, compat, prerelease, outliers: { outlierErrors, outlierBackoffMs, maxOutlierBackoffMs } }
+  checkOption(STALE_POLICIES.includes(stale), 'stale', stale, `must be one of ${STALE_POLICIES.join(', ')}`)
+  const fault = numberFault(maxStaleMs, 1, MAX_TIMER_MS)
+  checkOption(fault === undefined, 'maxStaleMs', maxStaleMs, fault ?? '')
+  const outliers = { outlierErrors, outlierBackoffMs, maxOutlierBackoffMs }
+  return { logger, compat, prerelease, outliers, stale, maxStaleMs }
 }
 
 const isLogger = (logger: Logger | null | undefined): boolean =>

@@ -5,9 +5,9 @@ import { argumentError, checkKeys } from './check.ts'
 import { isCapable, offers, stateOf } from './instance.ts'
 import type { ServiceEntry } from './instance.ts'
 import type { Requirement, Requirements } from './requirement.ts'
-import { functionNameFault, MAX_NAME_BYTES, stateFault } from './service-fault.ts'
+import { functionNameFault, MAX_NAME_BYTES, MAX_TIMER_MS, numberFault, stateFault } from './service-fault.ts'
 import type { Fault } from './service-fault.ts'
-import type { Balance, LookupOptions, PrereleasePolicy } from './types.ts'
+import type { Balance, LookupOptions, PrereleasePolicy, StalePolicy } from './types.ts'
 import type { SemVer } from './version.ts'
 
 /** A lookup, checked and with every default filled in. */
@@ -26,19 +26,28 @@ export interface Query {
   readonly balance: Balance
   /** What a selector is asked by that is given no other. */
   readonly key: string | undefined
+  readonly stale: StalePolicy
+  /** 0 unless the last is kept. */
+  readonly maxStaleMs: number
 }
 
 /** What the registry decides for all its lookups. */
 export interface QueryContext {
   readonly requirements: Requirements
   readonly prerelease: PrereleasePolicy
+  readonly stale: StalePolicy
+  readonly maxStaleMs: number
 }
 
 export const FILTER_FIELDS = ['node', 'function', 'state', 'capability', 'prerelease'] as const
-export const LOOKUP_FIELDS = [...FILTER_FIELDS, 'zone', 'minZoneInstances', 'balance', 'key'] as const
+export const STALE_FIELDS = ['stale', 'maxStaleMs'] as const
+/** Those of a lookup that does not return what was. */
+export const PRESENT_FIELDS = [...FILTER_FIELDS, 'zone', 'minZoneInstances', 'balance', 'key'] as const
+export const LOOKUP_FIELDS = [...PRESENT_FIELDS, ...STALE_FIELDS] as const
 
 const POLICIES: readonly PrereleasePolicy[] = ['include', 'exclude']
 const BALANCES: readonly Balance[] = ['round-robin', 'random', 'weighted', 'least-pending', 'hash', 'first']
+export const STALE_POLICIES: readonly StalePolicy[] = ['fail-closed', 'keep-last']
 const NO_OPTIONS: LookupOptions = Object.freeze({})
 
 /** What a lookup that says nothing asks for. */
@@ -56,7 +65,7 @@ const ANY_VERSION = '*'
  * value and the rule.
  */
 export function readQuery(
-  { requirements, prerelease: byDefault }: QueryContext,
+  context: QueryContext,
   name: string,
   text: string | undefined,
   options: LookupOptions = NO_OPTIONS,
@@ -70,9 +79,11 @@ export function readQuery(
     function: fn,
     state = LOOKUP_DEFAULTS.state,
     capability,
-    prerelease = byDefault,
+    prerelease = context.prerelease,
     balance = LOOKUP_DEFAULTS.balance,
     key,
+    stale = context.stale,
+    maxStaleMs,
   } = options
   const faults = {
     node: node === undefined ? undefined : nameFault(node, MAX_NAME_BYTES),
@@ -84,12 +95,14 @@ export function readQuery(
     prerelease: POLICIES.includes(prerelease) ? undefined : `must be one of ${POLICIES.join(', ')}`,
     balance: BALANCES.includes(balance) ? undefined : `must be one of ${BALANCES.join(', ')}`,
     key: key === undefined ? undefined : keyFault(balance, key),
+    stale: STALE_POLICIES.includes(stale) ? undefined : `must be one of ${STALE_POLICIES.join(', ')}`,
+    maxStaleMs: maxStaleMs === undefined ? undefined : maxStaleFault(stale, maxStaleMs),
   }
   for (const option of LOOKUP_FIELDS) {
     const fault = faults[option]
     if (fault !== undefined) throw argumentError(`The option ${option}`, options[option], fault)
   }
-  const requirement = requirements.compile(text === undefined ? ANY_VERSION : text, prerelease)
+  const requirement = context.requirements.compile(text === undefined ? ANY_VERSION : text, prerelease)
   return {
     name,
     text,
@@ -103,6 +116,8 @@ export function readQuery(
     prerelease,
     balance,
     key,
+    stale,
+    maxStaleMs: stale === 'keep-last' ? (maxStaleMs ?? context.maxStaleMs) : 0,
   }
 }
 
@@ -114,6 +129,11 @@ export function keyFault(balance: Balance, key: unknown): Fault {
 
 const minZoneFault = (min: number): Fault =>
   Number.isSafeInteger(min) && min >= 1 ? undefined : 'must be a whole number, at least 1'
+
+const maxStaleFault = (stale: StalePolicy, ms: number): Fault =>
+  stale === 'keep-last'
+    ? numberFault(ms, 1, MAX_TIMER_MS)
+    : "must be given with the stale policy 'keep-last' only"
 
 /** Throws `ROLLCALL_INVALID_ARGUMENT` for what can be no name. `what` begins the message. */
 export function checkName(what: string, name: string): void {
@@ -130,6 +150,8 @@ export interface NodeView {
   readonly nameOf: (node: NodeId) => string
   /** Why instances elsewhere are preferred. */
   readonly doubtOf: (node: NodeId) => Doubt | undefined
+  /** Whether all that is known here may be old. */
+  readonly isDegraded: () => boolean
 }
 
 /** Pure, and the only place that says who may be returned. Zone and doubt are preferences, so they are not asked here. */

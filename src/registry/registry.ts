@@ -1,4 +1,4 @@
-import type { Entry } from '../core/frame.ts'
+import type { Entry, NodeId } from '../core/frame.ts'
 import type { Json } from '../core/json.ts'
 import { RollcallError } from '../errors.ts'
 import type { TrackerDiagnostics } from '../tracker/diagnostics.ts'
@@ -16,11 +16,11 @@ import type { OutlierRules } from './balance/outlier.ts'
 import { argumentError, checkKeys, isRecord } from './check.ts'
 import { Feed } from './feed.ts'
 import { explainHidden, explainInstances, explainInvalid } from './explain.ts'
-import { readEntry, SERVICE_TOPIC } from './instance.ts'
+import { instanceId, readEntry, SERVICE_TOPIC } from './instance.ts'
 import type { DrainOptions } from './drain.ts'
 import { resolveRegistryBehaviour } from './options.ts'
 import type { RegistryOptions } from './options.ts'
-import { checkName, FILTER_FIELDS, LOOKUP_FIELDS, readQuery } from './query.ts'
+import { checkName, FILTER_FIELDS, PRESENT_FIELDS, readQuery, STALE_FIELDS } from './query.ts'
 import type { QueryContext } from './query.ts'
 import { Offers } from './offers.ts'
 import type { RegisterOptions } from './offers.ts'
@@ -36,9 +36,11 @@ import { ServiceIndex } from './service-index.ts'
 import type { ServiceChange } from './service-changes.ts'
 import { serviceList } from './service-list.ts'
 import { ServiceView } from './service-view.ts'
+import { standInIds } from './stand-ins.ts'
 import { OWN_REASONS } from './types.ts'
 import type {
   CallOptions,
+  DegradedReason,
   Explanation,
   FilterOptions,
   Instance,
@@ -93,6 +95,8 @@ export class Registry extends Emitter<RegistryEvents> {
   readonly #feed: Feed
   readonly #offers: Offers
   readonly #epoch: string
+  /** Ms on the clock. */
+  #frozenAt: number | undefined
   #rejected = 0
   #closing: Promise<void> | undefined
 
@@ -104,14 +108,28 @@ export class Registry extends Emitter<RegistryEvents> {
       coming: (part, first) => this.#index.prepare(part, first),
       applied: (diff) => this.#applied(diff),
       doubted: (node) => this.#index.reconsider(this.tracker.entriesOf(node)),
+      lost: (node) => this.#forgetLapses(node),
+      settled: (isSilent) => {
+        for (const node of this.#index.lapses.nodes()) if (!isSilent(node)) this.#forgetLapses(node)
+      },
+      isolated: (began) => this.#regrade(began ? 'degraded' : 'restored', 'isolated'),
       failed: (error) => {
         this.#closing ??= this.#shutDown(error)
       },
     })
-    this.#index = new ServiceIndex({
-      nameOf: (node) => this.#feed.nodeName(node),
-      doubtOf: (node) => this.tracker.doubtOf(node),
-    })
+    this.#index = new ServiceIndex(
+      {
+        nameOf: (node) => this.#feed.nodeName(node),
+        doubtOf: (node) => this.#feed.doubtOf(node),
+        isDegraded: () => this.degraded,
+      },
+      {
+        // While nothing changes, nothing grows old.
+        now: () => this.#frozenAt ?? parts.clock.now(),
+        // Not from within the lookup that finds it out.
+        served: (name) => queueMicrotask(() => this.#tellStale(name)),
+      },
+    )
     this.#offers = new Offers({
       ...parts,
       incarnation: () => this.#feed.incarnation,
@@ -127,6 +145,7 @@ export class Registry extends Emitter<RegistryEvents> {
     this.#waiters = new Waiters(parts.clock)
     this.#watches = new Watches({
       index: this.#index,
+      clock: parts.clock,
       epoch: () => this.#epoch,
       silenceOf: (node) => this.tracker.silenceOf(node),
     })
@@ -145,6 +164,8 @@ export class Registry extends Emitter<RegistryEvents> {
       outlierErrors,
       outlierBackoffMs,
       maxOutlierBackoffMs,
+      stale,
+      maxStaleMs,
       ...trackerOptions
     } = options
     const behaviour = resolveRegistryBehaviour({
@@ -154,8 +175,15 @@ export class Registry extends Emitter<RegistryEvents> {
       outlierErrors,
       outlierBackoffMs,
       maxOutlierBackoffMs,
+      stale,
+      maxStaleMs,
     })
-    const queries = { requirements: new Requirements(behaviour.compat), prerelease: behaviour.prerelease }
+    const queries = {
+      requirements: new Requirements(behaviour.compat),
+      prerelease: behaviour.prerelease,
+      stale: behaviour.stale,
+      maxStaleMs: behaviour.maxStaleMs,
+    }
     const tracker = await createTracker(trackerOptions)
     const { zone, clock = systemClock, random = systemRandom } = trackerOptions
     const log = new ServiceLog(behaviour.logger)
@@ -165,6 +193,19 @@ export class Registry extends Emitter<RegistryEvents> {
   /** How many entries of peers were no service. */
   get rejected(): number {
     return this.#rejected
+  }
+
+  /** Whether nothing changes for readers, from `freeze` until `unfreeze`. */
+  get frozen(): boolean {
+    return this.#frozenAt !== undefined
+  }
+
+  /**
+   * Whether all that is said here of others may be old: this node is isolated (see `tracker.isolated`), or frozen. Every answer
+   * bears it, and the events `degraded` and `restored` tell of it.
+   */
+  get degraded(): boolean {
+    return this.frozen || this.tracker.isolated
   }
 
   /** Where other nodes can join this one. */
@@ -217,6 +258,29 @@ export class Registry extends Emitter<RegistryEvents> {
   }
 
   /**
+   * For an operator in an incident: from now on lookups, watches, `services` and `explain` go by what is known at this
+   * moment, flagged `degraded`, whatever becomes of other nodes and of this one's own services, and no event tells of it.
+   * Others are told of those as ever. Nothing ages: who stands in (`keep-last`) goes on to. Idempotent; nothing once closed.
+   */
+  freeze(): void {
+    if (this.closed || this.frozen) return
+    this.#frozenAt = this.#parts.clock.now()
+    this.#feed.hold()
+    this.#regrade('degraded', 'frozen')
+  }
+
+  /**
+   * Ends `freeze`: readers see what is, and events tell the difference in their usual order, as if all of it happened now. What
+   * came and went meanwhile is not told. Idempotent; nothing once closed.
+   */
+  unfreeze(): void {
+    if (this.closed || !this.frozen) return
+    this.#frozenAt = undefined
+    this.#regrade('restored', 'frozen')
+    this.#thaw()
+  }
+
+  /**
    * An instance of the highest version that meets the requirement and has one to return (see `LookupOptions`), or
    * why there is none (see `LookupError`). Without a requirement any version will do. How requirements are read: `Requirements`.
    *
@@ -232,7 +296,10 @@ export class Registry extends Emitter<RegistryEvents> {
     return this.#pool.select(name, requirement, options)
   }
 
-  /** Every instance of every version that meets the requirement, the highest version first. Throws as `lookup`. */
+  /**
+   * Every instance of every version that meets the requirement, the highest version first; none that only was, since a list
+   * cannot say so: a watch can. Throws as `lookup`.
+   */
   lookupAll(name: string, requirement?: string, options: FilterOptions = {}): readonly Instance[] {
     checkKeys('The options', options, FILTER_FIELDS)
     const query = readQuery(this.#parts.queries, name, requirement, options)
@@ -241,20 +308,20 @@ export class Registry extends Emitter<RegistryEvents> {
   }
 
   /**
-   * What `lookup` finds, as soon as it finds anything. Rejects with `ROLLCALL_WAIT_TIMEOUT` after `timeoutMs`, with the
-   * signal's reason when it aborts, with `ROLLCALL_CLOSED` when the registry closes, else as `lookup` throws.
+   * What `lookup` finds, as soon as it finds anything that is there now: what was (`keep-last`) does not count. Rejects
+   * with `ROLLCALL_WAIT_TIMEOUT` after `timeoutMs`, with the signal's reason when it aborts, with `ROLLCALL_CLOSED` when the registry closes, else as `lookup` throws.
    */
   async waitFor(name: string, requirement?: string, options: WaitOptions = {}): Promise<Instance> {
     if (this.closed) throw new RollcallError('ROLLCALL_CLOSED')
     checkKeys('The options', options, WAIT_FIELDS)
     const { signal, timeoutMs, ...lookup } = options
-    const selector = this.#pool.select(name, requirement, lookup)
+    const selector = this.#pool.select(name, requirement, { ...lookup, stale: 'fail-closed' })
     return await this.#waiters.wait(name, selector, { signal, timeoutMs })
   }
 
   /**
-   * Follows what `lookupAll` answers, from now on: see `ServiceWatch`. Throws as `lookup`, `ROLLCALL_CLOSED`, and the reason
-   * of a signal that has aborted.
+   * Follows what `lookupAll` answers, from now on, or with `keep-last` what it did: see `ServiceWatch`. Throws as `lookup`,
+   * `ROLLCALL_CLOSED`, and the reason of a signal that has aborted.
    */
   watch(name: string, requirement?: string, options: WatchOptions = {}): ServiceWatch {
     if (this.closed) throw new RollcallError('ROLLCALL_CLOSED')
@@ -268,7 +335,7 @@ export class Registry extends Emitter<RegistryEvents> {
   cachedResolver(name: string, options: CachedResolverOptions): CachedResolver {
     checkKeys('The options', options, RESOLVER_FIELDS)
     const { ttlMs, requirement, ...filters } = options
-    const query = readQuery(this.#parts.queries, name, requirement, filters)
+    const query = readQuery(this.#parts.queries, name, requirement, { ...filters, stale: 'fail-closed' })
     const view = new ServiceView(query, this.#index, () => this.#epoch)
     return new CachedResolver(view, this.#parts.clock, ttlMs)
   }
@@ -317,13 +384,19 @@ export class Registry extends Emitter<RegistryEvents> {
   explain(name: string, requirement?: string, options?: LookupOptions): readonly Explanation[] {
     const query = readQuery(this.#parts.queries, name, requirement, options)
     const record = this.#index.get(name)
-    const known = record === undefined ? [] : explainInstances(query, record, this.#index.nodes, this.#calls)
+    const standIns = standInIds(query, this.#index, this.#calls)
+    const known =
+      record === undefined ? [] : explainInstances(query, record, this.#index.nodes, this.#calls, standIns)
+    // Held back by a freeze, what is hidden may still be found.
+    const ids = new Set(known.map(({ instance }) => instance?.id))
     const hidden = this.tracker.hidden(SERVICE_TOPIC, name).flatMap((entry) => {
       const service = readEntry(entry)
-      return typeof service === 'string' ? [] : [this.#index.instanceOf(service)]
+      return typeof service === 'string' || ids.has(instanceId(service))
+        ? []
+        : [this.#index.instanceOf(service)]
     })
     const invalid = explainInvalid(this.tracker.getByKey(SERVICE_TOPIC, name))
-    return [...known, ...explainHidden(hidden), ...invalid]
+    return [...known, ...explainHidden(hidden, standIns), ...invalid]
   }
 
   /** Leaves the cluster and ends every registration. Idempotent, never rejects. */
@@ -350,6 +423,27 @@ export class Registry extends Emitter<RegistryEvents> {
     this.#offers.end()
     this.#index.clear()
     this.#calls.clear()
+  }
+
+  /** What is hidden of a node does not come back. */
+  #forgetLapses(node: NodeId): void {
+    this.#watches.wake(this.#index.lapses.forget(node))
+  }
+
+  #tellStale(name: string): void {
+    if (!this.closed) this.dispatch('service_stale', { name })
+  }
+
+  #thaw(): void {
+    // Unless who was told of it froze it anew, or closed it.
+    if (!this.closed && !this.frozen) this.#feed.release()
+  }
+
+  /** Every answer made so far says of `degraded` what it was. */
+  #regrade(event: 'degraded' | 'restored', reason: DegradedReason): void {
+    this.#index.retire()
+    this.#watches.wakeAll()
+    this.dispatch(event, { reason })
   }
 
   #applied(diff: Diff): void {
@@ -402,8 +496,8 @@ export class Registry extends Emitter<RegistryEvents> {
 const ownReason = (word: string | undefined): ServiceDownReason | undefined =>
   OWN_REASONS.find((each) => each === word)
 
-const WAIT_FIELDS = [...LOOKUP_FIELDS, 'signal', 'timeoutMs'] as const
-const WATCH_FIELDS = [...FILTER_FIELDS, 'signal', 'since'] as const
+const WAIT_FIELDS = [...PRESENT_FIELDS, 'signal', 'timeoutMs'] as const
+const WATCH_FIELDS = [...FILTER_FIELDS, ...STALE_FIELDS, 'signal', 'since'] as const
 const RESOLVER_FIELDS = [...FILTER_FIELDS, 'ttlMs', 'requirement'] as const
 
 const EVENTS = { up: 'service_up', changed: 'service_changed', down: 'service_down' } as const

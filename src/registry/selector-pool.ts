@@ -103,7 +103,7 @@ const NOBODY: readonly Selector[] = []
 const NO_OPTIONS: LookupOptions = Object.freeze({})
 
 /** Whether options, as given, mean a query that was made of the same name and requirement. Allocates nothing. */
-function asksFor(query: Query, options: LookupOptions = NO_OPTIONS, { prerelease }: QueryContext): boolean {
+function asksFor(query: Query, options: LookupOptions = NO_OPTIONS, context: QueryContext): boolean {
   return (
     query.node === options.node &&
     query.zone === options.zone &&
@@ -111,10 +111,15 @@ function asksFor(query: Query, options: LookupOptions = NO_OPTIONS, { prerelease
     query.state === (options.state ?? LOOKUP_DEFAULTS.state) &&
     query.capability === options.capability &&
     query.minZoneInstances === (options.minZoneInstances ?? LOOKUP_DEFAULTS.minZoneInstances) &&
-    query.prerelease === (options.prerelease ?? prerelease) &&
-    query.balance === (options.balance ?? LOOKUP_DEFAULTS.balance)
+    query.prerelease === (options.prerelease ?? context.prerelease) &&
+    query.balance === (options.balance ?? LOOKUP_DEFAULTS.balance) &&
+    query.stale === (options.stale ?? context.stale) &&
+    keepsFor(query, options.maxStaleMs, context)
   )
 }
+
+const keepsFor = ({ stale, maxStaleMs }: Query, asked: number | undefined, context: QueryContext): boolean =>
+  stale === 'keep-last' ? maxStaleMs === (asked ?? context.maxStaleMs) : asked === undefined
 
 /** A misspelt option must fail every time, not only the first. */
 function isKnown(options: LookupOptions | undefined): boolean {

@@ -3,12 +3,13 @@ import { AcquiredPick } from './balance/acquired-pick.ts'
 import type { Balancer } from './balance/balancer.ts'
 import type { CallBook } from './balance/call-book.ts'
 import { createBalancer } from './balance/create-balancer.ts'
-import { findCandidates, NOBODY } from './candidates.ts'
+import { findCandidates, findNobody } from './candidates.ts'
 import { argumentError } from './check.ts'
 import { keyFault } from './query.ts'
 import type { Query } from './query.ts'
 import type { ServiceIndex } from './service-index.ts'
 import type { ServiceRecord } from './service-record.ts'
+import { findStandIns, Standing } from './stand-ins.ts'
 import type { LookupAnswer, LookupHit, LookupMiss, ServicePick, ServiceSelector } from './types.ts'
 
 /** A prepared lookup: what it found stands until the service changes. */
@@ -19,14 +20,16 @@ export class Selector implements ServiceSelector {
   readonly #balancer: Balancer
   #record: ServiceRecord | undefined
   #revision = -1
-  #hits: readonly LookupHit[] = []
-  #miss: LookupMiss = NOBODY.miss
+  #hits: readonly LookupHit[] = NO_HITS
+  #miss: LookupMiss
+  #standing: Standing | undefined
 
   constructor(query: Query, index: ServiceIndex, random: Random, calls: CallBook) {
     this.query = query
     this.#index = index
     this.#calls = calls
     this.#balancer = createBalancer(query.balance, random, calls)
+    this.#miss = findNobody(index.nodes)
   }
 
   next(key: string | undefined = this.query.key): LookupAnswer {
@@ -50,11 +53,26 @@ export class Selector implements ServiceSelector {
   #refresh(): void {
     // A record that lost its last instance is gone, and its name may have a new one.
     const record = this.#index.get(this.query.name)
-    const { hits, miss } =
-      record === undefined ? NOBODY : findCandidates(this.query, record, this.#index.nodes, this.#calls)
+    if (this.#standing?.holds(record) === true) return
+    const { nodes } = this.#index
+    const found = record === undefined ? undefined : findCandidates(this.query, record, nodes, this.#calls)
+    const hits = found?.hits ?? NO_HITS
+    const standing = hits.length === 0 ? this.#standIn() : undefined
     this.#record = record
-    this.#revision = record?.revision ?? -1
-    this.#hits = hits
-    this.#miss = miss
+    // Where others stand in, every call has to look whether they still may.
+    this.#revision = standing === undefined ? (record?.revision ?? -1) : -1
+    this.#standing = standing
+    this.#hits = standing?.hits ?? hits
+    this.#miss = found?.miss ?? findNobody(nodes)
+  }
+
+  #standIn(): Standing | undefined {
+    if (this.query.stale !== 'keep-last') return undefined
+    const standIns = findStandIns(this.query, this.#index)
+    if (standIns === undefined) return undefined
+    this.#index.lapses.serve(this.query.name)
+    return new Standing(this.query, this.#index, standIns, this.#calls)
   }
 }
+
+const NO_HITS: readonly LookupHit[] = []

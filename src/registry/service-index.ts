@@ -4,6 +4,8 @@ import type { Diff } from '../tracker/types.ts'
 import { Arrival } from './arrival.ts'
 import { SERVICE_TOPIC, toInstance } from './instance.ts'
 import type { ServiceEntry } from './instance.ts'
+import { Lapses } from './lapses.ts'
+import type { LapsesPorts } from './lapses.ts'
 import type { NodeView } from './query.ts'
 import { Revisions } from './revisions.ts'
 import { classify, editRecords } from './service-changes.ts'
@@ -25,10 +27,14 @@ export class ServiceIndex {
   readonly #arrivals = new WeakMap<Entry<Json>, Arrival>()
   // One function for all records: one each would cost as much as a record.
   readonly #toInstance = (entry: ServiceEntry): Instance => this.instanceOf(entry)
+  readonly #hidden = new WeakMap<ServiceEntry, Instance>()
   readonly nodes: NodeView
+  /** Who was found lately, and may live all the same. */
+  readonly lapses: Lapses
 
-  constructor(nodes: NodeView) {
+  constructor(nodes: NodeView, ports: LapsesPorts) {
     this.nodes = nodes
+    this.lapses = new Lapses(ports)
   }
 
   /** Undefined for a name without instances: names used once leave nothing behind (C8). */
@@ -56,13 +62,29 @@ export class ServiceIndex {
     for (const { topic, key } of entries) if (topic === SERVICE_TOPIC) this.#records.get(key)?.retire()
   }
 
-  clear(): void {
+  /** Something about all answers changed: what was prepared from any service is old. */
+  retire(): void {
     for (const record of this.#records.values()) record.retire()
+  }
+
+  clear(): void {
+    this.retire()
     this.#records.clear()
+    this.lapses.clear()
   }
 
   instanceOf(entry: ServiceEntry): Instance {
     return toInstance(entry, this.nodes.nameOf(entry.node))
+  }
+
+  /** The same for as long as the entry is hidden. */
+  hiddenInstanceOf(entry: ServiceEntry): Instance {
+    let instance = this.#hidden.get(entry)
+    if (instance === undefined) {
+      instance = this.instanceOf(entry)
+      this.#hidden.set(entry, instance)
+    }
+    return instance
   }
 
   /** Does ahead what `apply` would have to do for a snapshot at once. `first` is the first entry of the whole. */
@@ -77,6 +99,12 @@ export class ServiceIndex {
 
   /** Costs the size of the diff, and one pass over the list of each service that loses or changes an instance. */
   apply(diff: Diff): readonly ServiceChange[] {
+    const changes = this.#apply(diff)
+    this.lapses.apply(diff, changes)
+    return changes
+  }
+
+  #apply(diff: Diff): readonly ServiceChange[] {
     const { node, joins, leaves, updates } = diff
     const revision = this.#revisions.next()
     const arrival = this.#takeArrival(joins[0]) ?? this.#takeArrival(updates[0]?.entry)

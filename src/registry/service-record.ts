@@ -51,13 +51,13 @@ export class ServiceRecord {
     return this.#entries
   }
 
-  /** The answer that names the instance at a place. Made once and then shared until the instance changes. */
-  hit(at: number): LookupHit {
+  /** The answer that names the instance at a place. Made once and then shared until the instance, or `degraded`, changes. */
+  hit(at: number, degraded: boolean): LookupHit {
     // Of full length from the start: an array that is written far beyond its end turns into a hash table.
     this.#hits ??= new Array<LookupHit | undefined>(this.#entries.length)
     let hit = this.#hits[at]
-    if (hit === undefined) {
-      hit = Object.freeze<LookupHit>({ ok: true, service: this.instance(at) })
+    if (hit?.degraded !== degraded) {
+      hit = Object.freeze<LookupHit>({ ok: true, service: this.instance(at), stale: false, degraded })
       this.#hits[at] = hit
     }
     return hit

@@ -3,6 +3,7 @@ import { judge } from './query.ts'
 import type { Query } from './query.ts'
 import type { ServiceIndex } from './service-index.ts'
 import type { ServiceRecord } from './service-record.ts'
+import { findStandIns } from './stand-ins.ts'
 import type { Instance } from './types.ts'
 import { versionOf } from './version.ts'
 import type { Snapshot } from './watch-types.ts'
@@ -13,6 +14,9 @@ export class ServiceView {
   readonly #index: ServiceIndex
   readonly #epoch: () => string
   #snapshot: Snapshot | undefined
+  /** When those who stand in have to be looked at again: at this time, or past this revision of the lapses. */
+  #until = Infinity
+  #lapses = 0
 
   constructor(query: Query, index: ServiceIndex, epoch: () => string) {
     this.query = query
@@ -20,14 +24,21 @@ export class ServiceView {
     this.#epoch = epoch
   }
 
+  /** Ms until the last snapshot changes by itself, because who stands in may no longer. Infinity: it does not. */
+  get leftMs(): number {
+    return this.#until === Infinity ? Infinity : this.#until - this.#index.lapses.now
+  }
+
   /** The present one. Costs one pass over the service after a change of it, else nothing. */
   snapshot(): Snapshot {
     const { name } = this.query
+    const { nodes, lapses } = this.#index
+    const degraded = nodes.isDegraded()
     const revision = this.#index.revisionOf(name)
     const last = this.#snapshot
-    if (last?.revision === revision) return last
-    const record = this.#index.get(name)
-    const found = record === undefined ? [] : this.#find(record)
+    const isOver = last?.stale === true && (lapses.revision !== this.#lapses || this.leftMs <= 0)
+    if (last?.revision === revision && last.degraded === degraded && !isOver) return last
+    const { found, stale } = this.#find()
     // A change of what the query does not ask for leaves the list as it is, which tells watchers to sleep on.
     const instances =
       last !== undefined && hasSame(last.instances, found) ? last.instances : Object.freeze(found)
@@ -36,16 +47,31 @@ export class ServiceView {
       epoch: this.#epoch(),
       revision,
       instances,
-      stale: false,
+      stale,
+      degraded,
       reset: false,
     })
     return this.#snapshot
   }
 
-  #find(record: ServiceRecord): Instance[] {
+  #find(): { readonly found: readonly Instance[]; readonly stale: boolean } {
+    const record = this.#index.get(this.query.name)
+    const found = record === undefined ? [] : this.#findIn(record)
+    const { lapses } = this.#index
+    const keepsLast = found.length === 0 && this.query.stale === 'keep-last'
+    const standIns = keepsLast ? findStandIns(this.query, this.#index) : undefined
+    this.#until = standIns?.until ?? Infinity
+    this.#lapses = lapses.revision
+    if (standIns === undefined) return { found, stale: false }
+    lapses.serve(this.query.name)
+    return { found: standIns.instances, stale: true }
+  }
+
+  #findIn(record: ServiceRecord): Instance[] {
+    const degraded = this.#index.nodes.isDegraded()
     const found: Instance[] = []
     for (const [at, entry] of record.entries.entries()) {
-      if (this.#admits(entry)) found.push(record.hit(at).service)
+      if (this.#admits(entry)) found.push(record.hit(at, degraded).service)
     }
     return found
   }

@@ -100,11 +100,17 @@ export type LookupError = 'noservice' | 'noversion' | 'nofunction' | 'noinstance
 export interface LookupHit {
   readonly ok: true
   readonly service: Instance
+  /** It is not found any more, and stands in for the last that was: see `StaleOptions`. */
+  readonly stale: boolean
+  /** All that this node knows may be old: see `registry.degraded`. */
+  readonly degraded: boolean
 }
 
 export interface LookupMiss {
   readonly ok: false
   readonly error: LookupError
+  /** All that this node knows may be old: see `registry.degraded`. */
+  readonly degraded: boolean
 }
 
 /** The answer of `lookup` and of a selector's `next`. Frozen and shared: asking allocates nothing. */
@@ -138,7 +144,26 @@ export interface FilterOptions {
   readonly prerelease?: PrereleasePolicy | undefined
 }
 
-export interface LookupOptions extends FilterOptions {
+/**
+ * What is returned when nothing would be:
+ * - `fail-closed`: nothing
+ * - `keep-last`: those that were found less than `maxStaleMs` ago and may live all the same, because their nodes fell silent
+ *   or they turned unready; flagged `stale`. Never one that left, was unregistered, drains, expired, or of whose death there is proof.
+ */
+export type StalePolicy = 'fail-closed' | 'keep-last'
+
+/** What is to be done when nothing is found any more. */
+export interface StaleOptions {
+  /** Default: that of the registry. */
+  readonly stale?: StalePolicy | undefined
+  /**
+   * With `keep-last`: for how long each instance may be returned after it was last found. Longer bridges longer outages, and sends
+   * calls to the dead for as long. Default: that of the registry.
+   */
+  readonly maxStaleMs?: number | undefined
+}
+
+export interface LookupOptions extends FilterOptions, StaleOptions {
   /** Prefers instances of this zone; falls back to all when there are too few. Trust and version come before the zone. */
   readonly zone?: string | undefined
   /**
@@ -153,7 +178,8 @@ export interface LookupOptions extends FilterOptions {
   readonly key?: string | undefined
 }
 
-export interface WaitOptions extends LookupOptions {
+/** As of a lookup, but nobody waits for what was. */
+export interface WaitOptions extends Omit<LookupOptions, keyof StaleOptions> {
   readonly signal?: AbortSignal | undefined
   /** Default: none, it waits until found, aborted or closed. */
   readonly timeoutMs?: number | undefined
@@ -192,10 +218,12 @@ export interface ServicePick extends Disposable {
   release(): void
 }
 
-/** Why an instance is or is not returned. All but `returned` say what keeps it out. */
+/** Why an instance is or is not returned. All but `returned` and `stale` say what keeps it out. */
 export type ExplainReason =
   /** One of those that lookups take turns over. */
   | 'returned'
+  /** It would not be returned, but nothing else is, and it stands in: see `StaleOptions`. */
+  | 'stale'
   /** Its version does not match. */
   | 'version'
   /** It does not offer the function. */
@@ -254,7 +282,19 @@ export interface RegistryEvents {
   service_unhealthy: [event: { readonly instance: Instance; readonly run: ProbeRun }]
   /** A probe of an instance of this process has run. */
   service_probed: [event: { readonly instance: Instance; readonly run: ProbeRun }]
+  /**
+   * A lookup or a watch of this service began to be answered by what was (`keep-last`). Once, until an instance of it comes, turns
+   * ready, or goes for good.
+   */
+  service_stale: [event: { readonly name: string }]
+  /** From now on all that this node knows may be old, for this reason or this one more. */
+  degraded: [event: { readonly reason: DegradedReason }]
+  /** That reason is over. With `frozen` it comes before the events of what changed meanwhile. */
+  restored: [event: { readonly reason: DegradedReason }]
 }
+
+/** `isolated`: this node has lost sight of more than half of the nodes that it knew, at once. `frozen`: see `registry.freeze`. */
+export type DegradedReason = 'isolated' | 'frozen'
 
 export interface RejectedService {
   readonly node: NodeId

@@ -1,5 +1,4 @@
 import type { Audience, Spectator } from './audience.ts'
-import type { Instance } from './types.ts'
 import type { Snapshot } from './watch-types.ts'
 
 /** How a viewer begins, and what may end it. */
@@ -14,14 +13,16 @@ export interface ViewerParts {
 export abstract class Viewer implements Spectator {
   readonly #audience: Audience
   readonly #signal: AbortSignal | undefined
-  #seen: readonly Instance[] | undefined
+  #seen: Snapshot | undefined
   #resets: boolean
 
   constructor({ audience, place, signal }: ViewerParts) {
     this.#audience = audience
     this.#signal = signal
     this.#resets = place === 'unknown'
-    if (place === 'present') this.#seen = audience.view.snapshot().instances
+    const { view } = audience
+    // Those who stand in come and go without a change of the service, so its revision does not tell what was seen.
+    if (place === 'present' && view.query.stale !== 'keep-last') this.#seen = view.snapshot()
   }
 
   abstract wake(): boolean
@@ -63,8 +64,8 @@ export abstract class Viewer implements Spectator {
   /** What is shown now; undefined when it has seen that. */
   protected take(): Snapshot | undefined {
     const snapshot = this.#audience.view.snapshot()
-    if (snapshot.instances === this.#seen) return undefined
-    this.#seen = snapshot.instances
+    if (this.#seen !== undefined && tellsTheSame(snapshot, this.#seen)) return undefined
+    this.#seen = snapshot
     if (!this.#resets) return snapshot
     this.#resets = false
     return Object.freeze({ ...snapshot, reset: true })
@@ -80,3 +81,6 @@ export abstract class Viewer implements Spectator {
     this.fail(this.#signal?.reason)
   }
 }
+
+const tellsTheSame = (a: Snapshot, b: Snapshot): boolean =>
+  a.instances === b.instances && a.stale === b.stale && a.degraded === b.degraded

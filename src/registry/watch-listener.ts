@@ -19,6 +19,7 @@ export class WatchListener extends Viewer {
     // Not before the caller holds what stops it.
     queueMicrotask(() => {
       if (this.isWatching) this.wake()
+      this.await()
     })
   }
 

@@ -1,4 +1,4 @@
-import type { FilterOptions, Instance } from './types.ts'
+import type { FilterOptions, Instance, StaleOptions } from './types.ts'
 
 /** What a registry shows of a service at one moment. Frozen and shared by all who ask the same: hold it as long as you like. */
 export interface Snapshot {
@@ -8,13 +8,15 @@ export interface Snapshot {
   readonly epoch: string
   /**
    * Rises with every change of the service, of whatever instance, as seen here; whole. All services of a registry share
-   * one count, so it also skips numbers.
+   * one count, so it also skips numbers. It stays when only `degraded` changes, or who may stand in (`stale`).
    */
   readonly revision: number
   /** As `lookupAll` answers, the highest version first. The same array for as long as nothing in it changes. */
   readonly instances: readonly Instance[]
-  /** Whether it shows what was, in place of what is. */
+  /** Whether it shows what was, in place of nothing: see `StaleOptions`. */
   readonly stale: boolean
+  /** All that this node knows may be old: see `registry.degraded`. */
+  readonly degraded: boolean
   /** Forget what you have made of earlier snapshots: this one does not follow the `since` that was given. */
   readonly reset: boolean
 }
@@ -22,12 +24,13 @@ export interface Snapshot {
 /** Where a watcher left off. A snapshot will do. */
 export type Since = Pick<Snapshot, 'epoch' | 'revision'>
 
-export interface WatchOptions extends FilterOptions {
+export interface WatchOptions extends FilterOptions, StaleOptions {
   /** Ends every loop with its reason, also when a snapshot is waiting, and every subscription without a word. */
   readonly signal?: AbortSignal | undefined
   /**
    * Where to go on. At that very revision: nothing is told until something changes. Before it: as without. Of another epoch, or
-   * of a revision that cannot be placed: the first snapshot says `reset`.
+   * of a revision that cannot be placed: the first snapshot says `reset`. Who keeps the last is always told what is: a revision does
+   * not say who stood in.
    */
   readonly since?: Since | undefined
 }

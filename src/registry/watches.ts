@@ -1,4 +1,5 @@
 import type { NodeId } from '../core/frame.ts'
+import type { Clock } from '../tracker/ports.ts'
 import { Audience } from './audience.ts'
 import type { Query } from './query.ts'
 import type { ServiceChange } from './service-changes.ts'
@@ -7,6 +8,7 @@ import { ServiceView } from './service-view.ts'
 
 export interface WatchSources {
   readonly index: ServiceIndex
+  readonly clock: Clock
   /** The life of the registry. */
   readonly epoch: () => string
   /** Ms since a node was last heard. */
@@ -45,7 +47,7 @@ export class Watches {
     }
     let audience = audiences.get(key)
     if (audience === undefined) {
-      audience = new Audience(this.#makeView(query), () => this.#drop(query.name, key))
+      audience = new Audience(this.#makeView(query), this.sources.clock, () => this.#drop(query.name, key))
       audiences.set(key, audience)
     }
     return audience
@@ -62,6 +64,12 @@ export class Watches {
     for (const { entry } of changes) {
       for (const audience of this.#byName.get(entry.key)?.values() ?? []) audience.changed()
     }
+  }
+
+  /** Something about all services changed. */
+  wakeAll(): void {
+    for (const audiences of this.#byName.values())
+      for (const audience of audiences.values()) audience.changed()
   }
 
   /** Everyone is told what is now, and then that it is over. */
@@ -84,5 +92,5 @@ export class Watches {
 }
 
 /** The same for queries that find the same of one service. */
-const keyOf = ({ text, node, function: fn, state, capability, prerelease }: Query): string =>
-  JSON.stringify([text, node, fn, state, capability, prerelease])
+const keyOf = ({ text, node, function: fn, state, capability, prerelease, maxStaleMs }: Query): string =>
+  JSON.stringify([text, node, fn, state, capability, prerelease, maxStaleMs])

@@ -25,6 +25,9 @@ const REGISTRY_EVENTS = [
   'service_rejected',
   'service_unhealthy',
   'service_probed',
+  'service_stale',
+  'degraded',
+  'restored',
 ] as const satisfies readonly (keyof RegistryEvents)[]
 
 const TRACKER_EVENTS = [

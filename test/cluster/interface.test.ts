@@ -34,7 +34,7 @@ test('C44: hostile names are ordinary names, as service, node, topic, key and me
       expect(c.tracker.getByKey(name, name).map(({ meta }) => Object.keys(meta as object))).toEqual([[name]])
     }
     expect(b.registry.services('__proto__')).toHaveLength(HOSTILE.length)
-    expect(b.registry.lookup('valueOf')).toEqual({ ok: false, error: 'noservice' })
+    expect(b.registry.lookup('valueOf')).toEqual({ ok: false, error: 'noservice', degraded: false })
     expect(b.tracker.list('valueOf')).toEqual([])
     expect(({} as { x?: unknown }).x).toBeUndefined()
     expectSame(a, b, c)
@@ -211,7 +211,7 @@ test('that an instance drains is told at once, whatever flush says', async () =>
     expect(b.registry.lookup('S')).toMatchObject({ service: { metadata: {} } })
     registration.update({ state: 'draining' })
     await net.run(20)
-    expect(b.registry.lookup('S')).toEqual({ ok: false, error: 'noinstance' })
+    expect(b.registry.lookup('S')).toEqual({ ok: false, error: 'noinstance', degraded: false })
     expect(b.registry.lookup('S', undefined, { state: 'draining' })).toMatchObject({
       service: { metadata: { waits: true } },
     })

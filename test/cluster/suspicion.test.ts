@@ -105,7 +105,7 @@ describe('a provider that hangs, with its connections open', () => {
       expect(find()).toMatchObject({ service: { version: '2.0.0' } })
       // What is asked for by name is answered all the same.
       expect(a.registry.lookup('s', '== 2.1.0').ok).toBe(true)
-      expect(a.registry.lookup('s', '3.0.0')).toEqual({ ok: false, error: 'noversion' })
+      expect(a.registry.lookup('s', '3.0.0')).toEqual({ ok: false, error: 'noversion', degraded: false })
     })
   })
 

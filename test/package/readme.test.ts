@@ -95,6 +95,7 @@ describe('tables', () => {
     const declared = [
       ...(await membersOf('src/registry/types.ts', 'FilterOptions')),
       ...(await membersOf('src/registry/types.ts', 'LookupOptions')),
+      ...(await membersOf('src/registry/types.ts', 'StaleOptions')),
     ]
     const rows =
       readme

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { explainInstances } from '../../src/registry/explain.ts'
 import { LeastPending } from '../../src/registry/balance/least-pending.ts'
 import { readQuery } from '../../src/registry/query.ts'
+import { REGISTRY_DEFAULTS } from '../../src/registry/options.ts'
 import { Requirements } from '../../src/registry/requirement.ts'
 import type { Balance, CallOutcome, LookupOptions, ServicePick } from '../../src/registry/types.ts'
 import { SeededRandom } from '../../src/testing/random.ts'
@@ -65,7 +66,7 @@ describe('acquire', () => {
   test('of what is not there is a miss, with nothing to release', () => {
     const none = new Fed()
     using pick = none.pool.select('s', undefined, undefined).acquire()
-    expect(pick.answer).toEqual({ ok: false, error: 'noservice' })
+    expect(pick.answer).toEqual({ ok: false, error: 'noservice', degraded: false })
     expect(pick.service).toBeUndefined()
     pick.report('error')
     expect(none.calls.size).toBe(0)
@@ -172,7 +173,7 @@ describe('least-pending', () => {
       const three = fed(3)
       acquire(three, { node })
       const record = three.index.get('s')!
-      const hits = [0, 1, 2].map((at) => record.hit(at))
+      const hits = [0, 1, 2].map((at) => record.hit(at, false))
       return chance.map((draws) => {
         const left = [...draws]
         return new LeastPending({ next: () => left.shift() ?? 0 }, three.calls).pick(hits) + 1
@@ -356,7 +357,7 @@ describe('outliers', () => {
     ])
     fail(made, 'n1', 5)
     fail(made, 'n5', 5)
-    const queries = { requirements: new Requirements('semver'), prerelease: 'include' as const }
+    const queries = { ...REGISTRY_DEFAULTS, requirements: new Requirements('semver') }
     const explain = (options: LookupOptions): string[] => {
       const query = readQuery(queries, 's', undefined, options)
       const explanations = explainInstances(query, made.index.get('s')!, made.index.nodes, made.calls)

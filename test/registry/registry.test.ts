@@ -87,15 +87,17 @@ describe('register', () => {
     const handle = a.register({ ...S, address: 'host:80', metadata: { team: 'x' } })
     expect(brief(a.lookup('MasterData', '2.0.0'))).toBe('2.1.0 a')
     await vi.waitFor(() => expect(brief(b.lookup('MasterData', '2.0.0'))).toBe('2.1.0 a'))
-    expect(b.lookup('MasterData')).toEqual({ ok: true, service: handle.instance })
-    expect(a.lookup('MasterData')).toEqual({ ok: true, service: handle.instance })
+    expect(b.lookup('MasterData')).toMatchObject({ ok: true, service: handle.instance })
+    expect(a.lookup('MasterData')).toMatchObject({ ok: true, service: handle.instance })
 
     handle.update({ state: 'draining' })
     expect(handle.instance).toMatchObject({ state: 'draining', metadata: { team: 'x' } })
     expect(brief(a.lookup('MasterData'))).toBe('noinstance')
     await vi.waitFor(() => expect(brief(b.lookup('MasterData'))).toBe('noinstance'))
     handle.update(({ state }) => ({ state: state === 'draining' ? 'ready' : 'unready' }))
-    await vi.waitFor(() => expect(b.lookup('MasterData')).toEqual({ ok: true, service: handle.instance }))
+    await vi.waitFor(() =>
+      expect(b.lookup('MasterData')).toMatchObject({ ok: true, service: handle.instance }),
+    )
 
     handle.unregister()
     expect(brief(a.lookup('MasterData'))).toBe('noservice')
@@ -219,7 +221,10 @@ describe('of other nodes', () => {
     const handle = a.register({ ...S, zone: 'eu' })
     const b = await start(network, 'b')
     await vi.waitFor(() => expect(b.services()).toEqual([handle.instance]))
-    expect(b.lookup('MasterData', undefined, { node: 'a' })).toEqual({ ok: true, service: handle.instance })
+    expect(b.lookup('MasterData', undefined, { node: 'a' })).toMatchObject({
+      ok: true,
+      service: handle.instance,
+    })
   })
 
   test('a node that says its name after it was heard is known by that name', async () => {
@@ -380,8 +385,8 @@ test('a capability is asked for in every way of looking up', async () => {
 
   reader.update({ capabilities: { read: 'ready', write: 'ready' } })
   expect(await waiting).toEqual(reader.instance)
-  expect(a.lookup('MasterData', undefined, write)).toEqual({ ok: true, service: reader.instance })
-  expect(selector.next()).toEqual({ ok: true, service: reader.instance })
+  expect(a.lookup('MasterData', undefined, write)).toMatchObject({ ok: true, service: reader.instance })
+  expect(selector.next()).toMatchObject({ ok: true, service: reader.instance })
   expect(a.lookupAll('MasterData', undefined, write)).toEqual([reader.instance])
   expect(a.explain('MasterData', undefined, write).map(({ reason }) => reason)).toEqual([
     'returned',
@@ -433,7 +438,7 @@ describe('calling', () => {
     second.report('error')
     expect(timers.size).toBe(0)
     expect(a.diagnostics().services.avoided).toBe(0)
-    expect(selector.acquire().answer).toEqual({ ok: false, error: 'noservice' })
+    expect(selector.acquire().answer).toEqual({ ok: false, error: 'noservice', degraded: false })
   })
 
   test('by key, in every way of looking up', async () => {
@@ -575,6 +580,9 @@ test.each([
   [{ logger: null }, 'logger'],
   [{ prerelease: 'maybe' }, 'prerelease'],
   [{ outlierErrors: 0 }, 'outlierErrors'],
+  [{ stale: 'keep' }, 'stale'],
+  [{ maxStaleMs: 0 }, 'maxStaleMs'],
+  [{ maxStaleMs: Infinity }, 'maxStaleMs'],
   [{ outlierErrors: 1.5 }, 'outlierErrors'],
   [{ outlierErrors: '5' }, 'outlierErrors'],
   [{ outlierBackoffMs: 0 }, 'outlierBackoffMs'],

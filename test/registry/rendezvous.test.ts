@@ -5,7 +5,12 @@ import { hashText } from '../../src/registry/balance/text-hash.ts'
 import type { Instance, LookupHit } from '../../src/registry/types.ts'
 import { Fed } from './replica.ts'
 
-const instance = (id: string, weight = 1): LookupHit => ({ ok: true, service: { id, weight } as Instance })
+const instance = (id: string, weight = 1): LookupHit => ({
+  ok: true,
+  service: { id, weight } as Instance,
+  stale: false,
+  degraded: false,
+})
 
 /** Ids as they are: long, and alike but for a few letters. */
 const instances = (count: number, weightOf: (at: number) => number = () => 1): LookupHit[] =>

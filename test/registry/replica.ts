@@ -38,6 +38,9 @@ export class Fed {
   readonly calls: CallBook
   /** Why other nodes are preferred to a node. */
   readonly doubts = new Map<NodeId, Doubt>()
+  degraded = false
+  /** Services of which what was began to be given. */
+  readonly servedStale: string[] = []
   #chance = 0
 
   constructor({
@@ -45,11 +48,15 @@ export class Fed {
     prerelease = 'include',
     random = { next: () => this.#chance },
   }: { compat?: Compat; prerelease?: PrereleasePolicy; random?: Random } = {}) {
-    this.index = new ServiceIndex({
-      nameOf: (node) => `name-of-${node}`,
-      doubtOf: (node) => this.doubts.get(node),
-    })
-    const queries = { requirements: new Requirements(compat), prerelease }
+    this.index = new ServiceIndex(
+      {
+        nameOf: (node) => `name-of-${node}`,
+        doubtOf: (node) => this.doubts.get(node),
+        isDegraded: () => this.degraded,
+      },
+      { now: () => this.clock.now(), served: (name) => this.servedStale.push(name) },
+    )
+    const queries = { ...REGISTRY_DEFAULTS, requirements: new Requirements(compat), prerelease }
     this.calls = new CallBook({
       clock: this.clock,
       rules: REGISTRY_DEFAULTS,

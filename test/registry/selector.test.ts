@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { explainInstances, explainInvalid } from '../../src/registry/explain.ts'
 import { readQuery } from '../../src/registry/query.ts'
+import { REGISTRY_DEFAULTS } from '../../src/registry/options.ts'
 import { Requirements } from '../../src/registry/requirement.ts'
 import { findEligible } from '../../src/registry/candidates.ts'
 import type { LookupAnswer, LookupOptions } from '../../src/registry/types.ts'
@@ -297,7 +298,7 @@ describe('balancing', () => {
 test('findEligible is every version that may be returned, the highest first', () => {
   const fed = new Fed()
   fed.add('s', [v('1.0.0'), v('2.0.0'), v('1.5.0', { state: 'unready' }), v('2.0.0'), v('3.0.0')])
-  const queries = { requirements: new Requirements('semver'), prerelease: 'include' as const }
+  const queries = { ...REGISTRY_DEFAULTS, requirements: new Requirements('semver') }
   const query = readQuery(queries, 's', '< 3.0.0')
   const found = findEligible(query, fed.index.get('s')!, fed.index.nodes)
   expect(found.map(({ version, node }) => `${version} ${node}`)).toEqual(['2.0.0 n2', '2.0.0 n4', '1.0.0 n1'])
@@ -313,7 +314,7 @@ test('explain says of every instance what keeps it out, and agrees with lookup',
     v('2.1.0'),
     v('2.0.0', { functions: { 'f/0': {} }, zone: 'eu' }),
   ])
-  const queries = { requirements: new Requirements('semver'), prerelease: 'include' as const }
+  const queries = { ...REGISTRY_DEFAULTS, requirements: new Requirements('semver') }
   const explain = (options: LookupOptions): Record<string, string> => {
     const query = readQuery(queries, 's', '~> 2.0', options)
     const explanations = explainInstances(query, fed.index.get('s')!, fed.index.nodes, fed.calls)

@@ -10,7 +10,12 @@ const WEIGHTED: LookupOptions = { balance: 'weighted' }
 
 /** Instances a, b, c, … of these weights, as a selector has found them. */
 const found = (weights: readonly number[], ids = 'abcdefghij'): LookupHit[] =>
-  weights.map((weight, at) => ({ ok: true, service: { id: ids[at], weight } as Instance }))
+  weights.map((weight, at) => ({
+    ok: true,
+    service: { id: ids[at], weight } as Instance,
+    stale: false,
+    degraded: false,
+  }))
 
 const draw = (balancer: Weighted, hits: readonly LookupHit[], count: number): string =>
   Array.from({ length: count }, () => hits[balancer.pick(hits)]?.service.id).join('')
