@@ -82,5 +82,6 @@ export abstract class Viewer implements Spectator {
   }
 }
 
+/** Who stands in is another object than when it was found, so the list tells also whether it is stale. */
 const tellsTheSame = (a: Snapshot, b: Snapshot): boolean =>
-  a.instances === b.instances && a.stale === b.stale && a.degraded === b.degraded
+  a.instances === b.instances && a.degraded === b.degraded

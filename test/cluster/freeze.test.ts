@@ -38,8 +38,12 @@ describe('while frozen', () => {
       const changing = b.registry.register(service('changing'))
       const going = b.registry.register(service('going'))
       c.registry.register(service('on c'))
+      b.registry.register(service('steady'))
       await net.run(TOLD_MS)
       const selector = registry.select('changing')
+      const onC = registry.select('on c')
+      const steady = registry.select('steady')
+      expect([onC, steady].map((each) => each.next().degraded)).toEqual([false, false])
       const snapshots: Snapshot[] = []
       registry.watch('going').subscribe((snapshot) => snapshots.push(snapshot))
       await net.run(0)
@@ -66,6 +70,10 @@ describe('while frozen', () => {
         stale: false,
         service: { weight: 1 },
       })
+      expect([onC, steady].map((each) => each.next())).toMatchObject([
+        { ok: true, degraded: true },
+        { ok: true, degraded: true },
+      ])
       expect(registry.lookup('going')).toMatchObject({ ok: true, degraded: true })
       expect(registry.lookup('on c')).toMatchObject({ ok: true, degraded: true })
       expect(registry.lookup('new')).toEqual({ ok: false, error: 'noservice', degraded: true })
@@ -90,6 +98,10 @@ describe('while frozen', () => {
         'up own',
       ])
       expect(selector.next()).toMatchObject({ ok: true, degraded: false, service: { weight: 7 } })
+      expect([onC, steady].map((each) => each.next())).toMatchObject([
+        { ok: false, degraded: false },
+        { ok: true, degraded: false },
+      ])
       await net.run(0)
       expect(snapshots.at(-1)).toMatchObject({ instances: [], degraded: false })
       expect(a.events('degraded').map(({ payload }) => payload)).toEqual([[{ reason: 'frozen' }]])
@@ -141,6 +153,56 @@ describe('while frozen', () => {
     })
   })
 
+  test('who stands in goes on to, though there is proof of its death by then, until it is over', async () => {
+    await simulate({ seed: 1 }, async (net) => {
+      const [a, b] = (await cluster(2, { net })) as Two
+      b.registry.register(service('s'))
+      await net.run(TOLD_MS)
+      const kept = a.registry.select('s', undefined, { stale: 'keep-last' })
+      net.isolate(a)
+      await net.until('b is hidden', 60_000, () => !a.registry.lookup('s').ok)
+      a.registry.freeze()
+      b.crash()
+      net.heal()
+      await net.until('b is known to be dead', 60_000, () => a.events('node_dead').length === 1)
+      expect(kept.next()).toMatchObject({ ok: true, stale: true, degraded: true })
+      a.registry.unfreeze()
+      expect(kept.next()).toMatchObject({ ok: false })
+    })
+  })
+
+  test('doubt about nodes stays as it was, and counts again when it is over', async () => {
+    await simulate({ seed: 1 }, async (net) => {
+      const [a, b, c] = (await cluster(3, { net })) as Three
+      for (const { registry } of [b, c]) registry.register(service('s'))
+      await net.run(TOLD_MS)
+      const returned = (): string[] => {
+        const found = new Set<string>()
+        for (let n = 0; n < 8; n++) {
+          const answer = a.registry.lookup('s')
+          if (answer.ok) found.add(answer.service.nodeName)
+        }
+        return [...found].sort()
+      }
+      // What is asked before the rest is told must not stand.
+      a.registry.on('restored', returned)
+      a.registry.freeze()
+      c.stall(20_000)
+      await net.run(10_000)
+      expect(a.tracker.doubtOf(c.id)).toBe('unanswered')
+      expect(returned()).toEqual(['b', 'c'])
+      expect(a.registry.explain('s').map(({ reason }) => reason)).toEqual(['returned', 'returned'])
+      a.registry.unfreeze()
+      expect(returned()).toEqual(['b'])
+      a.registry.freeze()
+      await net.run(20_000)
+      expect(a.tracker.doubtOf(c.id)).toBeUndefined()
+      expect(returned()).toEqual(['b'])
+      a.registry.unfreeze()
+      expect(returned()).toEqual(['b', 'c'])
+    })
+  })
+
   test('what listeners bring about while they are told comes after the rest, and so does a new freeze', async () => {
     await simulate({ seed: 1 }, async (net) => {
       const [a, b] = (await cluster(2, { net })) as Two
@@ -169,6 +231,15 @@ describe('while frozen', () => {
       expect([registry.frozen, told(a)]).toEqual([true, ['up five']])
       registry.unfreeze()
       expect(told(a)).toEqual(['up five', 'up four'])
+
+      registry.freeze()
+      registry.register(service('six'))
+      a.forgetEvents()
+      registry.once('restored', () => registry.freeze())
+      registry.unfreeze()
+      expect([registry.frozen, told(a)]).toEqual([true, []])
+      registry.unfreeze()
+      expect(told(a)).toEqual(['up six'])
     })
   })
 

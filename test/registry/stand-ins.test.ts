@@ -129,6 +129,11 @@ describe('C56: keep-last', () => {
     hide(fed, draining)
     expect(told(kept)).toBe('noinstance')
     expect(told(select(fed, { ...KEEP, state: 'any' }))).toBe('fresh n2 n3')
+    const [leaving] = fed.add('other', [v('1.0.0', { state: 'draining' })])
+    hide(fed, leaving!)
+    for (const state of ['any', 'draining'] as const) {
+      expect(fed.pool.lookup('other', undefined, { ...KEEP, state })).toMatchObject({ error: 'noservice' })
+    }
   })
 
   test('evidence of death ends it at once, and so does a return as something else', () => {
@@ -230,6 +235,22 @@ describe('C56: keep-last', () => {
     expect(fed.servedStale).toEqual(['s'])
     told(select(fed))
     expect(fed.servedStale).toEqual(['s', 's'])
+  })
+
+  test('is told anew only after one of those that turned unready was ready', () => {
+    const fed = new Fed()
+    const kept = select(fed)
+    let [a] = fed.add('s', [v('1.0.0')])
+    for (const [state, told] of [
+      ['unready', 1],
+      ['unready', 1],
+      ['ready', 1],
+      ['unready', 2],
+    ] as const) {
+      a = change(fed, a!, { state })
+      kept.next()
+      expect(fed.servedStale).toHaveLength(told)
+    }
   })
 
   test('its options are checked, every time, and are those of the registry unless given', () => {
