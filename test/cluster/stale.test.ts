@@ -116,6 +116,19 @@ describe('C56: cut off from all providers', () => {
     })
   })
 
+  test('who is forgotten is not returned any more, whatever the cap', async () => {
+    await served(async (net, [a]) => {
+      const options: LookupOptions = { ...KEEP, maxStaleMs: 100 * MAX_MS }
+      net.isolate(a)
+      await net.run(a.options.permdownPeriodMs - PERIOD_MS)
+      expect(returned(a, options)).toBe('b,c stale degraded')
+      await net.until('all are forgotten', 2 * a.options.downPeriodMs, () => a.registry.nodes().length === 1)
+      // Nobody is left to have lost sight of.
+      await net.run(PERIOD_MS)
+      expect(returned(a, options)).toBe('noservice')
+    })
+  })
+
   test('a later life of a silent node is told from the one before: of that one nothing is returned any more', async () => {
     await served(async (net, [a, b, c]) => {
       net.isolate(a)
