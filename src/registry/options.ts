@@ -57,8 +57,36 @@ export interface ResolvedRegistryBehaviour {
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
+/** Parts what is the registry's own from what is its tracker's. Throws `ROLLCALL_INVALID_OPTION`. */
+export function splitRegistryOptions({
+  logger,
+  compat,
+  prerelease,
+  outlierErrors,
+  outlierBackoffMs,
+  maxOutlierBackoffMs,
+  stale,
+  maxStaleMs,
+  ...trackerOptions
+}: RegistryOptions): {
+  readonly behaviour: ResolvedRegistryBehaviour
+  readonly trackerOptions: TrackerOptions
+} {
+  const behaviour = resolveRegistryBehaviour({
+    logger,
+    compat,
+    prerelease,
+    outlierErrors,
+    outlierBackoffMs,
+    maxOutlierBackoffMs,
+    stale,
+    maxStaleMs,
+  })
+  return { behaviour, trackerOptions }
+}
+
 /** Throws `ROLLCALL_INVALID_OPTION`. `compat` is checked where it is compiled. */
-export function resolveRegistryBehaviour({
+function resolveRegistryBehaviour({
   logger,
   compat = REGISTRY_DEFAULTS.compat,
   prerelease = REGISTRY_DEFAULTS.prerelease,

@@ -1,5 +1,4 @@
-import type { Entry, NodeId } from '../core/frame.ts'
-import type { Json } from '../core/json.ts'
+import type { NodeId } from '../core/frame.ts'
 import { RollcallError } from '../errors.ts'
 import type { TrackerDiagnostics } from '../tracker/diagnostics.ts'
 import { Emitter } from '../tracker/emitter.ts'
@@ -9,16 +8,17 @@ import { createTracker } from '../tracker/tracker.ts'
 import type { Tracker } from '../tracker/tracker.ts'
 import type { Diff, NodeInfo } from '../tracker/types.ts'
 import { checkOption } from '../tracker/check.ts'
+import { Announcer } from './announcer.ts'
 import { CachedResolver } from './cached-resolver.ts'
 import type { CachedResolverOptions } from './cached-resolver.ts'
 import { CallBook } from './balance/call-book.ts'
 import type { OutlierRules } from './balance/outlier.ts'
-import { argumentError, checkKeys, isRecord } from './check.ts'
+import { checkKeys, isRecord } from './check.ts'
 import { Feed } from './feed.ts'
 import { explainHidden, explainInstances, explainInvalid } from './explain.ts'
 import { instanceId, readEntry, SERVICE_TOPIC } from './instance.ts'
 import type { DrainOptions } from './drain.ts'
-import { resolveRegistryBehaviour } from './options.ts'
+import { splitRegistryOptions } from './options.ts'
 import type { RegistryOptions } from './options.ts'
 import { checkName, FILTER_FIELDS, PRESENT_FIELDS, readQuery, STALE_FIELDS } from './query.ts'
 import type { QueryContext } from './query.ts'
@@ -29,15 +29,13 @@ import { Requirements } from './requirement.ts'
 import { ServiceLog } from './service-log.ts'
 import { findEligible } from './candidates.ts'
 import { SelectorPool } from './selector-pool.ts'
-import { checkShutdown, dieOf, onFirstSignal } from './shutdown.ts'
+import { checkShutdown, shutDownAt } from './shutdown.ts'
 import type { ShutdownOptions } from './shutdown.ts'
-import { functionNameFault } from './service-fault.ts'
+import { callOptionsOf } from './service.ts'
 import { ServiceIndex } from './service-index.ts'
-import type { ServiceChange } from './service-changes.ts'
 import { serviceList } from './service-list.ts'
 import { ServiceView } from './service-view.ts'
 import { standInIds } from './stand-ins.ts'
-import { OWN_REASONS } from './types.ts'
 import type {
   CallOptions,
   DegradedReason,
@@ -47,8 +45,6 @@ import type {
   LookupAnswer,
   LookupOptions,
   RegistryEvents,
-  RejectedService,
-  ServiceDownReason,
   ServiceSelector,
   ServiceSpec,
   WaitOptions,
@@ -94,10 +90,10 @@ export class Registry extends Emitter<RegistryEvents> {
   readonly #watches: Watches
   readonly #feed: Feed
   readonly #offers: Offers
+  readonly #announcer: Announcer
   readonly #epoch: string
   /** Ms on the clock. */
   #frozenAt: number | undefined
-  #rejected = 0
   #closing: Promise<void> | undefined
 
   private constructor(parts: Parts) {
@@ -130,6 +126,13 @@ export class Registry extends Emitter<RegistryEvents> {
         served: (name) => queueMicrotask(() => this.#tellStale(name)),
       },
     )
+    this.#announcer = new Announcer({
+      log: parts.log,
+      instanceOf: (entry) => this.#index.instanceOf(entry),
+      nodeName: (node) => this.#feed.nodeName(node),
+      isHeard: (event) => this.listenerCount(event) > 0,
+      dispatch: (event, ...payload) => void this.dispatch(event, ...payload),
+    })
     this.#offers = new Offers({
       ...parts,
       incarnation: () => this.#feed.incarnation,
@@ -157,27 +160,7 @@ export class Registry extends Emitter<RegistryEvents> {
   /** @internal See `createRegistry`. */
   static async create(options: RegistryOptions): Promise<Registry> {
     checkOption(isRecord(options), 'options', options, 'must be an object')
-    const {
-      logger,
-      compat,
-      prerelease,
-      outlierErrors,
-      outlierBackoffMs,
-      maxOutlierBackoffMs,
-      stale,
-      maxStaleMs,
-      ...trackerOptions
-    } = options
-    const behaviour = resolveRegistryBehaviour({
-      logger,
-      compat,
-      prerelease,
-      outlierErrors,
-      outlierBackoffMs,
-      maxOutlierBackoffMs,
-      stale,
-      maxStaleMs,
-    })
+    const { behaviour, trackerOptions } = splitRegistryOptions(options)
     const queries = {
       requirements: new Requirements(behaviour.compat),
       prerelease: behaviour.prerelease,
@@ -192,7 +175,7 @@ export class Registry extends Emitter<RegistryEvents> {
 
   /** How many entries of peers were no service. */
   get rejected(): number {
-    return this.#rejected
+    return this.#announcer.rejected
   }
 
   /** Whether nothing changes for readers, from `freeze` until `unfreeze`. */
@@ -240,21 +223,10 @@ export class Registry extends Emitter<RegistryEvents> {
    */
   shutdown(options: ShutdownOptions = {}): Promise<void> {
     const drain = checkShutdown(options)
-    const { signals } = options
-    if (signals === undefined) return this.#drainAndClose(drain)
-    return new Promise((resolve) => {
-      const off = onFirstSignal(signals, (signal) => {
-        void this.#drainAndClose(drain).then(() => {
-          resolve()
-          dieOf(signal)
-        })
-      })
-      // Closed in another way, there is nothing to wait for.
-      this.tracker.once('close', () => {
-        off()
-        resolve()
-      })
-    })
+    const shutDown = (): Promise<void> => this.#drainAndClose(drain)
+    if (options.signals === undefined) return shutDown()
+    const closed = new Promise<void>((resolve) => this.tracker.once('close', resolve))
+    return shutDownAt(options.signals, shutDown, closed)
   }
 
   /**
@@ -342,11 +314,7 @@ export class Registry extends Emitter<RegistryEvents> {
 
   /** How to call an instance, as its owner says: what it says of the function (`name/arity`), or else of all. */
   callOptions(instance: Instance, fn?: string): CallOptions {
-    const { functions, timeoutMs, retry } = instance
-    if (fn === undefined) return { timeoutMs, retry }
-    const fault = functionNameFault(fn)
-    if (fault !== undefined) throw argumentError('The function', fn, fault)
-    return Object.hasOwn(functions, fn) ? (functions[fn] ?? instance) : { timeoutMs, retry }
+    return callOptionsOf(instance, fn)
   }
 
   /** All instances in every state, or those on one node, by id or name. Sorted by name; `console.log` shows a table. */
@@ -371,7 +339,7 @@ export class Registry extends Emitter<RegistryEvents> {
   diagnostics(): RegistryDiagnostics {
     const services = Object.freeze({
       offered: this.#offers.size,
-      rejected: this.#rejected,
+      rejected: this.#announcer.rejected,
       avoided: this.#calls.avoided,
     })
     return Object.freeze({ ...this.tracker.diagnostics(), services })
@@ -451,56 +419,14 @@ export class Registry extends Emitter<RegistryEvents> {
     this.#pool.forget(changes)
     this.#waiters.wake(changes)
     this.#watches.wake(changes)
-    for (const change of changes) this.#announce(change, diff)
-  }
-
-  /** Events come last, so that a lookup inside a listener already agrees with them. */
-  #announce(change: ServiceChange, { reason, reasons }: Diff): void {
-    const { log } = this.#parts
-    if (change.kind === 'rejected') {
-      this.#reject(change.entry, change.fault)
-      return
-    }
-    // A replica may take in 100,000 instances at once; nobody pays for telling nobody.
-    const event = EVENTS[change.kind]
-    const isHeard = this.listenerCount(event) > 0
-    if (!isHeard && (log.silent || change.kind === 'changed')) return
-    const instance = this.#index.instanceOf(change.entry)
-    switch (change.kind) {
-      case 'up':
-        log.up(instance)
-        this.dispatch('service_up', { instance })
-        return
-      case 'changed':
-        this.dispatch('service_changed', { instance, previous: this.#index.instanceOf(change.previous) })
-        return
-      case 'down': {
-        const own = ownReason(reasons?.get(change.entry.ref))
-        const why = change.replaced ? 'invalid' : (reason ?? own ?? 'unregistered')
-        log.down(instance, why)
-        this.dispatch('service_down', { instance, reason: why })
-      }
-    }
-  }
-
-  #reject({ node, key }: Entry<Json>, fault: string): void {
-    this.#rejected++
-    const who = this.#feed.nodeName(node) || node
-    const message = `${who} published ${JSON.stringify(key)}, which is no service: ${fault}`
-    const event: RejectedService = { node, name: key, code: 'ROLLCALL_SERVICE_INVALID', message }
-    this.#parts.log.rejected(event)
-    this.dispatch('service_rejected', event)
+    // Events come last, so that a lookup inside a listener already agrees with them.
+    for (const change of changes) this.#announcer.announce(change, diff)
   }
 }
-
-const ownReason = (word: string | undefined): ServiceDownReason | undefined =>
-  OWN_REASONS.find((each) => each === word)
 
 const WAIT_FIELDS = [...PRESENT_FIELDS, 'signal', 'timeoutMs'] as const
 const WATCH_FIELDS = [...FILTER_FIELDS, ...STALE_FIELDS, 'signal', 'since'] as const
 const RESOLVER_FIELDS = [...FILTER_FIELDS, 'ttlMs', 'requirement'] as const
-
-const EVENTS = { up: 'service_up', changed: 'service_changed', down: 'service_down' } as const
 
 /**
  * Starts a node: a tracker, and the registry on it. Resolves once it listens; services of others appear as they are met.

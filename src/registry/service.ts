@@ -3,11 +3,12 @@ import type { JsonObject } from '../core/json.ts'
 import { nameFault } from '../core/name.ts'
 import type { RollcallErrorCode } from '../errors.ts'
 import { argumentError, checkKeys } from './check.ts'
-import { FIELD_FAULTS, MAX_NAME_BYTES, stateFault } from './service-fault.ts'
+import { FIELD_FAULTS, functionNameFault, MAX_NAME_BYTES, stateFault } from './service-fault.ts'
 import type { Fault } from './service-fault.ts'
 import type {
   CallOptions,
   FunctionSpec,
+  Instance,
   InstanceState,
   RetryOptions,
   ServiceDefinition,
@@ -136,6 +137,15 @@ export function complete(own: FunctionSpec, timeoutMs: number, retry: RetryOptio
     timeoutMs: own.timeoutMs ?? timeoutMs,
     retry: own.retry === undefined ? retry : copyRetry(own.retry),
   })
+}
+
+/** How to call an instance. Throws `ROLLCALL_INVALID_ARGUMENT` for what is no name of a function. */
+export function callOptionsOf(instance: Instance, fn: string | undefined): CallOptions {
+  const { functions, timeoutMs, retry } = instance
+  if (fn === undefined) return { timeoutMs, retry }
+  const fault = functionNameFault(fn)
+  if (fault !== undefined) throw argumentError('The function', fn, fault)
+  return Object.hasOwn(functions, fn) ? (functions[fn] ?? instance) : { timeoutMs, retry }
 }
 
 /** A frozen record of changed values. `Object.fromEntries` keeps `__proto__` an ordinary key. */

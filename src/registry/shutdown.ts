@@ -22,10 +22,33 @@ export function checkShutdown(options: ShutdownOptions): DrainOptions {
 }
 
 /**
+ * Shuts down at the first of some signals, and then ends the process as that signal would have. Resolves before that, or when
+ * `closed` does: closed in another way, there is nothing to wait for.
+ */
+export function shutDownAt(
+  signals: readonly NodeJS.Signals[],
+  shutDown: () => Promise<void>,
+  closed: Promise<unknown>,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const off = onFirstSignal(signals, (signal) => {
+      void shutDown().then(() => {
+        resolve()
+        dieOf(signal)
+      })
+    })
+    void closed.then(() => {
+      off()
+      resolve()
+    })
+  })
+}
+
+/**
  * Calls back at the first of some signals, once. From then on this process treats them as if nobody here had listened, so a
  * second one ends it. Returns a function that calls it off.
  */
-export function onFirstSignal(
+function onFirstSignal(
   signals: readonly NodeJS.Signals[],
   callback: (signal: NodeJS.Signals) => void,
 ): () => void {
@@ -41,6 +64,6 @@ export function onFirstSignal(
 }
 
 /** Ends this process as the signal would have done, unless its host listens for the signal: then that is the host's to do. */
-export function dieOf(signal: NodeJS.Signals): void {
+function dieOf(signal: NodeJS.Signals): void {
   if (process.listenerCount(signal) === 0) process.kill(process.pid, signal)
 }
