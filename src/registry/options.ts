@@ -57,36 +57,11 @@ export interface ResolvedRegistryBehaviour {
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
-/** Parts what is the registry's own from what is its tracker's. Throws `ROLLCALL_INVALID_OPTION`. */
+/**
+ * Parts what is the registry's own, checked and with every default, from what is its tracker's. Throws
+ * `ROLLCALL_INVALID_OPTION`. `compat` is checked where it is compiled.
+ */
 export function splitRegistryOptions({
-  logger,
-  compat,
-  prerelease,
-  outlierErrors,
-  outlierBackoffMs,
-  maxOutlierBackoffMs,
-  stale,
-  maxStaleMs,
-  ...trackerOptions
-}: RegistryOptions): {
-  readonly behaviour: ResolvedRegistryBehaviour
-  readonly trackerOptions: TrackerOptions
-} {
-  const behaviour = resolveRegistryBehaviour({
-    logger,
-    compat,
-    prerelease,
-    outlierErrors,
-    outlierBackoffMs,
-    maxOutlierBackoffMs,
-    stale,
-    maxStaleMs,
-  })
-  return { behaviour, trackerOptions }
-}
-
-/** Throws `ROLLCALL_INVALID_OPTION`. `compat` is checked where it is compiled. */
-function resolveRegistryBehaviour({
   logger,
   compat = REGISTRY_DEFAULTS.compat,
   prerelease = REGISTRY_DEFAULTS.prerelease,
@@ -95,7 +70,11 @@ function resolveRegistryBehaviour({
   maxOutlierBackoffMs = REGISTRY_DEFAULTS.maxOutlierBackoffMs,
   stale = REGISTRY_DEFAULTS.stale,
   maxStaleMs = REGISTRY_DEFAULTS.maxStaleMs,
-}: RegistryBehaviour): ResolvedRegistryBehaviour {
+  ...trackerOptions
+}: RegistryOptions): {
+  readonly behaviour: ResolvedRegistryBehaviour
+  readonly trackerOptions: TrackerOptions
+} {
   checkOption(isLogger(logger), 'logger', logger, `must have the methods ${LEVELS.join(', ')}`)
   checkOption(
     ['include', 'exclude'].includes(prerelease),
@@ -125,7 +104,7 @@ function resolveRegistryBehaviour({
   const fault = numberFault(maxStaleMs, 1, MAX_TIMER_MS)
   checkOption(fault === undefined, 'maxStaleMs', maxStaleMs, fault ?? '')
   const outliers = { outlierErrors, outlierBackoffMs, maxOutlierBackoffMs }
-  return { logger, compat, prerelease, outliers, stale, maxStaleMs }
+  return { behaviour: { logger, compat, prerelease, outliers, stale, maxStaleMs }, trackerOptions }
 }
 
 const isLogger = (logger: Logger | null | undefined): boolean =>
