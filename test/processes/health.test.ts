@@ -14,7 +14,7 @@ test('C54: a new instance is starting, and not returned, until its probe has pas
   const at = monotonicNow()
   await owner!.child.ask('registerProbed', SERVICE, WELL_AFTER_MS)
   await observer!.child.seen('service_up', ({ name }) => name === SERVICE.name)
-  expect(await observer!.child.ask('lookup', SERVICE.name)).toEqual({ ok: false, error: 'noinstance' })
+  expect(await observer!.child.ask('lookup', SERVICE.name)).toMatchObject({ ok: false, error: 'noinstance' })
   await until(async () => (await observer!.child.ask('lookup', SERVICE.name)).ok, { what: 'it is returned' })
   expect(monotonicNow() - at).toBeGreaterThan(WELL_AFTER_MS)
   const changes = observer!.child.happenings.filter(({ kind }) => kind === 'service_changed')
