@@ -28,6 +28,8 @@ const entry = (service: number, instance: number): Entry<Json> => ({
     version: VERSIONS[instance % VERSIONS.length] ?? '2.1.0',
     address: `host-${instance}:4000`,
     functions: { 'get/1': { timeoutMs: 500, retry: { limit: 1, afterMs: 10 } } },
+    zone: 'north',
+    capabilities: { write: 'ready' },
     since: 1_700_000_000_000,
   },
 })
@@ -91,7 +93,7 @@ for (const instances of [1, 10, 100]) {
   const { pool } = build(instances)
   const names = Array.from({ length: SERVICES }, (_, service) => `service-${service}`)
   const selectors = names.map((name) => pool.select(name, REQUIREMENT, undefined))
-  const options = { state: 'ready', function: 'get/1' } as const
+  const options = { state: 'ready', function: 'get/1', zone: 'north', capability: 'write' } as const
   for (const [at, name] of names.entries()) {
     check(name, instances, () => pool.lookup(name, REQUIREMENT, undefined))
     check(name, instances, () => pool.lookup(name, REQUIREMENT, options))
@@ -115,7 +117,7 @@ for (const instances of [1, 10, 100]) {
     await measure((i) => pool.lookup(nameAt(i), REQUIREMENT, undefined)),
   )
   row(
-    'lookup(name, requirement, options)',
+    'lookup by state, function, zone and capability',
     instances,
     await measure((i) => pool.lookup(nameAt(i), REQUIREMENT, options)),
   )
