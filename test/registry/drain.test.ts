@@ -73,6 +73,21 @@ describe('a drain', () => {
     expect(clock.timers).toBe(0)
   })
 
+  test('gives others their time anew where this process was away, for it has calls to read that came meanwhile', async () => {
+    const clock = new VirtualClock()
+    const node = clock.node()
+    const asked: number[] = []
+    const options = { graceMs: 10_000, settleMs: 100, until: () => void asked.push(clock.now()) }
+    const done = untilDrained(node, options, new AbortController().signal)
+    await clock.advance(90)
+    node.stall(300)
+    await clock.advance(300)
+    expect(asked).toEqual([])
+    await clock.advance(100)
+    await done
+    expect(asked).toEqual([490])
+  })
+
   test('ends at the grace though until does not, and tells it so', async () => {
     let told: AbortSignal | undefined
     const { clock, state } = draining({
