@@ -26,6 +26,19 @@ module.exports = {
       '^node_modules/',
       '^(node:)?(fs|net|dns|os|path|crypto|events|timers)(/promises)?$',
     ]),
+    only('metrics', [
+      '^src/registry/(registry|types)\\.ts$',
+      '^src/health/types\\.ts$',
+      '^src/tracker/(check|diagnostics|emitter|sync-tally|types)\\.ts$',
+      '^node_modules/prom-client/',
+      '^(node:)?events$',
+    ]),
+    {
+      name: 'nobody-imports-a-face',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/metrics/' },
+      to: { path: '^(src/metrics/|node_modules/prom-client/)' },
+    },
     {
       name: 'only-the-libp2p-transport-imports-libp2p',
       severity: 'error',
@@ -36,7 +49,7 @@ module.exports = {
       name: 'nobody-imports-the-public-list',
       severity: 'error',
       from: { path: '^src/' },
-      to: { path: '^src/(transports/libp2p/|testing/)?index\\.ts$' },
+      to: { path: '^src/(transports/libp2p/|testing/|metrics/)?index\\.ts$' },
     },
     {
       name: 'src-stands-alone',

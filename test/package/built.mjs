@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { createRegistry, Monitor, RollcallError } from 'rollcall'
 import { libp2pTransport } from 'rollcall/libp2p'
+import { collectMetrics } from 'rollcall/metrics'
 import { cluster, simulate } from 'rollcall/testing'
 
 const a = await createRegistry({ name: 'a', flush: 'eager' })
@@ -11,6 +12,7 @@ a.register({ name: 'S', version: '1.2.0' }, { monitor })
 const found = await b.waitFor('S', '~> 1.1', { timeoutMs: 10_000 })
 assert.equal(found.node, a.tracker.id)
 assert.throws(() => a.register({ name: 'S', version: '1' }), RollcallError)
+assert.equal(typeof collectMetrics(a).stop, 'function')
 await Promise.all([a.close(), b.close()])
 
 await simulate({ seed: 1 }, async (net) => {
