@@ -184,6 +184,7 @@ describe('nodes', () => {
       expect(seen.by('degraded', 'reason')).toEqual({})
       await net.run(20_000)
       seen = await scrape()
+      expect(seen.value('longest_silence_seconds')).toBe(0)
       expect(seen.by('node_downs_total', 'reason')).toEqual({ silent: 2 })
       expect(seen.by('degraded', 'reason')).toEqual({ isolated: 1 })
       await net.run(25 * 60_000)
@@ -277,8 +278,8 @@ describe('bounds', () => {
   test('a service that is called other is counted with the rest', async () => {
     await onOne(async (registry, register) => {
       collectMetrics(registry, { register, maxServices: 1 })
-      for (const name of ['a', 'b', 'other']) registry.register({ name, version: '1.0.0' })
-      expect((await Scrape.of(register)).by('instances', 'service')).toEqual({ a: 1, other: 2 })
+      for (const name of ['other', 'z', 'zz']) registry.register({ name, version: '1.0.0' })
+      expect((await Scrape.of(register)).by('instances', 'service')).toEqual({ z: 1, other: 2 })
     })
   })
 
