@@ -8,7 +8,7 @@ import type { ServiceLabels } from './service-labels.ts'
 import type { MetricName } from './table.ts'
 
 /** One series of a metric, at one moment. */
-export interface Reading {
+interface Reading {
   readonly labels: Readonly<Record<string, string>>
   readonly value: number
 }
