@@ -67,6 +67,9 @@ export async function rollingRestarts(rounds: number): Promise<Rolling> {
         running[slot] = await start(slot)
       }
     }
+    // The one that was started last as well.
+    const all = PROVIDERS * (rounds + 1)
+    await until(() => answered.size >= all, { what: `${all} processes have answered` })
     isOver = true
     await Promise.all(workers)
     return { requests, failures, answered: answered.size, restarts: rounds * PROVIDERS }
