@@ -130,19 +130,23 @@ export class Lookout {
     return true
   }
 
-  /** Asks a few others, and the node itself by a hint. Returns true when any answered; else it is suspect. */
+  /** Asks a few others, and the node itself by a hint; it is suspect when none answers. Returns true when it is found. */
   async #ask(node: NodeId): Promise<boolean> {
+    const { probeTimeoutMs } = this.#options
+    const askedAt = this.#now
     const isKnown = await this.#prober.consult(node)
     if (!isKnown) {
       this.hint(node)
-      await this.#after(HINT_DELAY_MS + this.#options.probeTimeoutMs)
+      await this.#after(HINT_DELAY_MS + probeTimeoutMs)
     }
-    if (!this.#isMissing(node)) return true
-    const heardAt = this.#membership.get(node)?.pulse.heardAt ?? -Infinity
-    // A hint that was given lately is not given again: then what the node said since must do.
-    if (isKnown || this.#now - heardAt < LOOK_INTERVAL_MS) this.#roster.vouch(node)
+    const member = this.#membership.get(node)
+    if (member === undefined || !this.#isMissing(node)) return true
+    const { heardAt, incarnation } = member.pulse
+    // It answers the last hint, which may be another's and older than the question, unless it has just spoken.
+    const hintedAt = this.#hints.get(keyOf({ node, incarnation })) ?? this.#now
+    if (isKnown || heardAt >= hintedAt - probeTimeoutMs) this.#roster.vouch(node)
     else this.#roster.suspect(node, 'unreachable')
-    return !this.#roster.isSuspect(node)
+    return isKnown || heardAt >= askedAt
   }
 
   #isUp(node: NodeId): boolean {

@@ -60,6 +60,19 @@ describe('a provider that hangs, with its connections open', () => {
     })
   })
 
+  test('and loses a connection at that moment, is suspected as soon over there as elsewhere', async () => {
+    await onSeeds(20, { dialTimeoutMs: 1_000 }, async (net) => {
+      const [a, b, c, d] = (await cluster(4, { net })) as Four
+      await net.run(30_000 + 137 * net.seed)
+      d.stall(20_000)
+      a.transport.sever(d.id)
+      for (const node of [a, b, c]) {
+        await net.until('it is suspected', 4_000, () => infoOf(node, d)?.suspect !== undefined, 10)
+      }
+      expect(infoOf(a, d)).toMatchObject({ status: 'up', suspect: 'unreachable' })
+    })
+  })
+
   test('goes on, and is not suspected anew for what it left unanswered before', async () => {
     const options = { broadcastPeriodMs: 100, downPeriodMs: 800, probePeriodMs: 200, probeTimeoutMs: 200 }
     await onSeeds(60, {}, async (net) => {
