@@ -58,6 +58,7 @@ export type {
 export type { ServiceWatch, Since, Snapshot, WatchOptions } from './registry/watch-types.ts'
 export type {
   DialDiagnostics,
+  GossipDiagnostics,
   HeadDiagnostics,
   NodeDiagnostics,
   SelfDiagnostics,

@@ -19,7 +19,7 @@ export type Readings = Readonly<Record<MetricName, readonly Reading[]>>
 export function read(registry: Registry, happenings: Happenings, serviceLabels: ServiceLabels): Readings {
   const instances = registry.services()
   const diagnostics = registry.diagnostics()
-  const { nodes, services, syncs, doubts } = diagnostics
+  const { nodes, services, gossip, syncs, doubts } = diagnostics
   const up = nodes.filter(({ status }) => status === 'up')
   const silences = up.map(({ silentMs }) => silentMs)
   return {
@@ -54,6 +54,12 @@ export function read(registry: Registry, happenings: Happenings, serviceLabels: 
     node_doubts_total: by('doubt', doubts),
     name_conflicts_total: one(happenings.nameConflicts),
     problems_total: by('code', happenings.problems),
+    gossip_messages_total: by('direction', {
+      sent: gossip.sent.messages,
+      received: gossip.received.messages,
+    }),
+    gossip_bytes_total: by('direction', { sent: gossip.sent.bytes, received: gossip.received.bytes }),
+    gaps_total: one(diagnostics.gaps),
     syncs_total: bySync(syncs, 'begun'),
     sync_failures_total: bySync(syncs, 'failed'),
     sync_frames_received_total: bySync(syncs, 'frames'),

@@ -64,6 +64,21 @@ export const METRICS = {
     help: 'Problems with peers, seeds or the state file.',
     labels: ['code'],
   },
+  gossip_messages_total: {
+    type: 'counter',
+    help: 'Messages of the gossip topic: beats and hints.',
+    labels: ['direction'],
+  },
+  gossip_bytes_total: {
+    type: 'counter',
+    help: 'Bytes of those messages, without what the transport adds.',
+    labels: ['direction'],
+  },
+  gaps_total: {
+    type: 'counter',
+    help: 'Frames that did not follow what was held of their owner.',
+    labels: [],
+  },
   syncs_total: { type: 'counter', help: 'Syncs that were begun.', labels: ['cause'] },
   sync_failures_total: { type: 'counter', help: 'Syncs that broke off.', labels: ['cause'] },
   sync_frames_received_total: { type: 'counter', help: 'Frames that syncs brought.', labels: ['cause'] },

@@ -2,6 +2,7 @@ import type { Frame } from '../core/frame.ts'
 import type { Json } from '../core/json.ts'
 import type { Writer } from '../core/writer.ts'
 import { encodeBeat } from '../wire/gossip.ts'
+import type { GossipTally } from './gossip-tally.ts'
 import { heartbeatPeriods, type ResolvedTrackerOptions } from './options.ts'
 import type { Timer } from './ports.ts'
 
@@ -13,6 +14,7 @@ import type { Timer } from './ports.ts'
 export class Beater {
   readonly #options: ResolvedTrackerOptions
   readonly #writer: Writer<Json>
+  readonly #tally: GossipTally
   readonly #idlePeriods: number
   #beat = 0
   /** When the next heartbeat is due. By the clock: after a stall fewer ticks came than periods passed. */
@@ -23,9 +25,10 @@ export class Beater {
   #flushedAt = -Infinity
   #over = false
 
-  constructor(options: ResolvedTrackerOptions, writer: Writer<Json>) {
+  constructor(options: ResolvedTrackerOptions, writer: Writer<Json>, tally: GossipTally) {
     this.#options = options
     this.#writer = writer
+    this.#tally = tally
     this.#idlePeriods = heartbeatPeriods(options)
   }
 
@@ -109,6 +112,8 @@ export class Beater {
     const bytes =
       encodeBeat(beat, this.#options.maxFrameBytes) ??
       encodeBeat({ ...beat, from: frame.to, writes: [] }, this.#options.maxFrameBytes)
-    if (bytes !== undefined) await this.#options.transport.publish(bytes)
+    if (bytes === undefined) return
+    this.#tally.send(bytes)
+    await this.#options.transport.publish(bytes)
   }
 }

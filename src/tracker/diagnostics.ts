@@ -1,6 +1,7 @@
 import type { NodeId } from '../core/frame.ts'
 import type { DownReason, Member } from '../core/membership.ts'
 import type { RollcallErrorCode } from '../errors.ts'
+import type { GossipTally } from './gossip-tally.ts'
 import type { HeardOf } from './heard-of.ts'
 import type { Lateness } from './lateness.ts'
 import type { DialState, Transport } from './ports.ts'
@@ -61,6 +62,12 @@ export interface NodeDiagnostics {
   } | null
 }
 
+export interface GossipDiagnostics {
+  readonly messages: number
+  /** Without what the transport adds, and each message once, to however many neighbours it goes. */
+  readonly bytes: number
+}
+
 export interface SyncDiagnostics {
   readonly begun: number
   readonly failed: number
@@ -93,6 +100,10 @@ export interface TrackerDiagnostics {
   readonly self: SelfDiagnostics
   /** Every other node that is known, in no order. */
   readonly nodes: readonly NodeDiagnostics[]
+  /** Messages of the gossip topic, since the start: beats, and hints at nodes that may be dead. */
+  readonly gossip: { readonly sent: GossipDiagnostics; readonly received: GossipDiagnostics }
+  /** Frames that came, since the start, and did not follow what was held of their owner, so that a sync had to bring what lay between. */
+  readonly gaps: number
   /** By what brought them about: see `SyncCause`. */
   readonly syncs: Readonly<Record<SyncCause, SyncDiagnostics>>
   /** The last eight that failed, oldest first. */
@@ -132,6 +143,8 @@ export interface DiagnosticSources {
   readonly doubts: TrackerDiagnostics['doubts']
   readonly awareness: number
   readonly probesOf: (node: NodeId) => ProbeTally | undefined
+  readonly gossip: GossipTally
+  readonly gaps: number
   readonly syncs: SyncTally
   readonly rejected: ReadonlyMap<RollcallErrorCode, number>
   readonly lateness: Lateness
@@ -140,12 +153,14 @@ export interface DiagnosticSources {
 
 /** Puts together what there is. Costs the number of known nodes. */
 export function diagnose(sources: DiagnosticSources): TrackerDiagnostics {
-  const { now, closed, self, syncs, lateness, transport } = sources
+  const { now, closed, self, gossip, syncs, lateness, transport } = sources
   const neighbours = new Set(transport.neighbours())
   return freeze({
     closed,
     self,
     nodes: [...sources.members].map((member) => nodeOf(sources, member, neighbours)),
+    gossip: { sent: { ...gossip.sent }, received: { ...gossip.received } },
+    gaps: sources.gaps,
     syncs: Object.fromEntries(SYNC_CAUSES.map((cause) => [cause, { ...syncs.counts[cause] }])) as Record<
       SyncCause,
       SyncDiagnostics

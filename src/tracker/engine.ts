@@ -12,6 +12,7 @@ import { diagnose, type TrackerDiagnostics } from './diagnostics.ts'
 import { Directory } from './directory.ts'
 import { Doubts } from './doubts.ts'
 import { Exchange } from './exchange.ts'
+import { GossipTally } from './gossip-tally.ts'
 import { Identity } from './identity.ts'
 import { Lookout } from './lookout.ts'
 import { factsToMeta, NODE_TOPIC } from './node-entry.ts'
@@ -43,6 +44,7 @@ export class Engine {
   readonly #options: ResolvedTrackerOptions
   readonly #ports: EnginePorts
   readonly #limits: WireLimits
+  readonly #gossip = new GossipTally()
   readonly #membership: Membership
   readonly #roster: Roster
   readonly #exchange: Exchange
@@ -67,7 +69,7 @@ export class Engine {
     this.replica = new Replica<Json>(options.maxLogWrites)
     this.writer = new Writer(this.replica, transport.id, incarnation)
     this.#identity = new Identity(clock)
-    this.#beater = new Beater(options, this.writer)
+    this.#beater = new Beater(options, this.writer, this.#gossip)
     this.#membership = new Membership(options)
     this.doubts = new Doubts(options)
     this.directory = new Directory(transport.id, clock, this.replica, this.#membership, this.doubts)
@@ -93,7 +95,7 @@ export class Engine {
       },
       report,
     })
-    this.#lookout = new Lookout(options, this.#membership, this.#roster, this.#prober)
+    this.#lookout = new Lookout(options, this.#membership, this.#roster, this.#prober, this.#gossip)
     this.#ticker = new Ticker(clock, options.broadcastPeriodMs, (lateMs) => this.#tick(lateMs))
   }
 
@@ -169,6 +171,8 @@ export class Engine {
       awareness: this.#prober.awareness,
       probesOf: (node) => this.#prober.tally(node),
       syncs: this.#syncer.tally,
+      gossip: this.#gossip,
+      gaps: this.#roster.gaps,
       rejected: this.rejected,
       lateness: this.#ticker.lateness,
       transport,
@@ -213,6 +217,7 @@ export class Engine {
   }
 
   #hear(author: NodeId, via: NodeId, message: Uint8Array): boolean {
+    this.#gossip.receive(message)
     try {
       const said = decodeGossip(message, this.#limits)
       if (author === via) this.#prober.heard(via)

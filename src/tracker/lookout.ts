@@ -1,6 +1,7 @@
 import type { NodeId } from '../core/frame.ts'
 import type { Membership } from '../core/membership.ts'
 import { encodeHint, type Hint } from '../wire/gossip.ts'
+import type { GossipTally } from './gossip-tally.ts'
 import type { ResolvedTrackerOptions } from './options.ts'
 import type { Timer } from './ports.ts'
 import type { Prober } from './prober.ts'
@@ -28,6 +29,7 @@ export class Lookout {
   readonly #membership: Membership
   readonly #roster: Roster
   readonly #prober: Prober
+  readonly #tally: GossipTally
   /** When a life was last hinted at, by anyone. Oldest first. */
   readonly #hints = new Map<string, number>()
   /** When a node was last looked at on a hint. */
@@ -40,11 +42,18 @@ export class Lookout {
   #looking = 0
   #closed = false
 
-  constructor(options: ResolvedTrackerOptions, membership: Membership, roster: Roster, prober: Prober) {
+  constructor(
+    options: ResolvedTrackerOptions,
+    membership: Membership,
+    roster: Roster,
+    prober: Prober,
+    tally: GossipTally,
+  ) {
     this.#options = options
     this.#membership = membership
     this.#roster = roster
     this.#prober = prober
+    this.#tally = tally
   }
 
   get #now(): number {
@@ -76,7 +85,9 @@ export class Lookout {
     void this.#after(HINT_DELAY_MS * random.next()).then(() => {
       if (this.#now - (this.#hints.get(keyOf(hint)) ?? -Infinity) < LOOK_INTERVAL_MS) return
       this.#remember(hint)
-      void transport.publish(encodeHint(hint))
+      const message = encodeHint(hint)
+      this.#tally.send(message)
+      void transport.publish(message)
     })
   }
 

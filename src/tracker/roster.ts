@@ -49,6 +49,7 @@ export class Roster {
   /** Down, and heard again: a sync must tell whether what is held of them is all there is. */
   readonly #unconfirmed = new Set<NodeId>()
   #isolated = false
+  #gaps = 0
 
   constructor(
     options: ResolvedTrackerOptions,
@@ -74,6 +75,11 @@ export class Roster {
 
   get #now(): number {
     return this.#options.clock.now()
+  }
+
+  /** Frames that did not follow what was held of their owner. */
+  get gaps(): number {
+    return this.#gaps
   }
 
   /** Whether more than half of the known nodes are silent, and fell so together. */
@@ -198,7 +204,10 @@ export class Roster {
       return
     }
     const received = this.#replica.receive(owner, frame)
-    if (received.kind === 'gap') this.#ports.behind(owner, via)
+    if (received.kind === 'gap') {
+      this.#gaps++
+      this.#ports.behind(owner, via)
+    }
     if (received.kind === 'applied') {
       this.#membership.claim(owner, frame.incarnation, frame.to)
       this.#readFacts(owner, received.change)

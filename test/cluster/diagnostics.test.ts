@@ -33,6 +33,52 @@ const onTwo = (
     await scenario(net, a, b)
   })
 
+test('gossip: every message and its bytes, by direction', async () => {
+  await onTwo(async (net, a, b) => {
+    // Of two nodes each hears what the other says, and passes nothing on.
+    const count = () => {
+      const [ofA, ofB] = [diagnosticsOf(a).gossip, diagnosticsOf(b).gossip]
+      expect(ofA.received).toEqual(ofB.sent)
+      expect(ofB.received).toEqual(ofA.sent)
+      return { a: ofA.sent, messages: net.traffic.gossip.messages }
+    }
+    const before = count()
+    expect(before.a.messages).toBe(diagnosticsOf(a).self.beat)
+    a.registry.register(service('s', { metadata: { text: 'x'.repeat(1_000) } }))
+    await net.run(PERIOD_MS)
+    const after = count()
+    expect(after.a.messages - before.a.messages).toBe(1)
+    expect(after.a.bytes - before.a.bytes).toBeGreaterThan(1_000)
+    expect(after.a.bytes - before.a.bytes).toBeLessThan(1_500)
+  })
+})
+
+test('gossip: hints count as messages, sent and received', async () => {
+  await simulate({ seed: 1, delayMs: [10, 10] }, async (net) => {
+    const [a, b, c] = (await cluster(3, { net })) as [SimNode, SimNode, SimNode]
+    c.stall(20_000)
+    await net.until('c is suspected', 20_000, () => diagnosticsOf(a).doubts.suspected > 0)
+    await net.run(1_000)
+    const said = [a, b].map(
+      (node) => diagnosticsOf(node).gossip.sent.messages - diagnosticsOf(node).self.beat,
+    )
+    // One of the two was the first to hint, and the other spared itself the same.
+    expect(said.sort()).toEqual([0, 1])
+  })
+})
+
+test('gaps: frames that do not follow what is held, and no others', async () => {
+  const { transport, registry } = await observer()
+  const gaps = () => registry.diagnostics().gaps
+  transport.events.gossip('b', 'b', beatOf('b'))
+  expect(gaps()).toBe(0)
+  transport.events.gossip('b', 'b', beatOf('b', { beat: 2, from: 4, to: 5, writes: [] }))
+  expect(gaps()).toBe(1)
+  transport.events.gossip('b', 'b', beatOf('b'))
+  expect(gaps()).toBe(1)
+  await registry.close()
+})
+
 test('what it says of this node: the head counts writes, the beat messages', async () => {
   await onTwo(async (net, a) => {
     const { self } = diagnosticsOf(a)

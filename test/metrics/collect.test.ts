@@ -229,6 +229,7 @@ describe('nodes', () => {
       expect(seen.value('writes_missing')).toBe(0)
       expect(seen.by('sync_frames_received_total', 'cause')).toMatchObject({ gap: 1 })
       expect(seen.by('syncs_total', 'cause')).toMatchObject({ gap: 1 })
+      expect(seen.value('gaps_total')).toBe(a.tracker.diagnostics().gaps)
     })
   })
 
@@ -319,7 +320,18 @@ describe('bounds', () => {
       const { text } = await scrape()
       for (const { ids } of nodes) for (const id of ids) expect(text).not.toContain(`"${id}"`)
       expect(new Set(Object.values(METRICS).flatMap(({ labels }) => labels))).toEqual(
-        new Set(['service', 'state', 'status', 'doubt', 'reason', 'probe', 'result', 'code', 'cause']),
+        new Set([
+          'service',
+          'state',
+          'status',
+          'doubt',
+          'reason',
+          'probe',
+          'result',
+          'code',
+          'cause',
+          'direction',
+        ]),
       )
     })
   })

@@ -53,6 +53,8 @@ test('of late ticks the worst counts, in seconds', async () => {
 test('single figures, each of its own field', async () => {
   const readings = await readingsOf(() => ({
     awareness: 3,
+    gossip: { sent: { messages: 11, bytes: 12 }, received: { messages: 13, bytes: 14 } },
+    gaps: 15,
     doubts: { suspected: 4, flapping: 5 },
     services: { offered: 6, rejected: 7, avoided: 8 },
     rejected: { ROLLCALL_FRAME_INVALID: 9, ROLLCALL_MESSAGE_UNKNOWN: 10 },
@@ -62,6 +64,9 @@ test('single figures, each of its own field', async () => {
     ],
   }))
   expect(valuesOf(readings, 'awareness')).toEqual({ '': 3 })
+  expect(valuesOf(readings, 'gossip_messages_total')).toEqual({ sent: 11, received: 13 })
+  expect(valuesOf(readings, 'gossip_bytes_total')).toEqual({ sent: 12, received: 14 })
+  expect(valuesOf(readings, 'gaps_total')).toEqual({ '': 15 })
   expect(valuesOf(readings, 'node_doubts_total')).toEqual({ suspected: 4, flapping: 5 })
   expect(valuesOf(readings, 'registrations')).toEqual({ '': 6 })
   expect(valuesOf(readings, 'rejected_services_total')).toEqual({ '': 7 })
