@@ -5,6 +5,7 @@ import { CallBook } from '../src/registry/balance/call-book.ts'
 import { SERVICE_TOPIC } from '../src/registry/instance.ts'
 import { REGISTRY_DEFAULTS } from '../src/registry/options.ts'
 import { Requirements } from '../src/registry/requirement.ts'
+import { noLookups } from '../src/registry/lookup-tally.ts'
 import { SelectorPool } from '../src/registry/selector-pool.ts'
 import type { ServiceIndex } from '../src/registry/service-index.ts'
 import { systemClock, systemRandom } from '../src/tracker/system.ts'
@@ -43,7 +44,7 @@ function build(instances: number): { readonly index: ServiceIndex; readonly pool
   }
   const queries = { ...REGISTRY_DEFAULTS, requirements: new Requirements('semver') }
   const calls = new CallBook({ clock: systemClock, rules: REGISTRY_DEFAULTS, changed: () => undefined })
-  return { index, pool: new SelectorPool(index, queries, systemRandom, calls) }
+  return { index, pool: new SelectorPool(index, queries, systemRandom, calls, noLookups()) }
 }
 
 interface Figures {

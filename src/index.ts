@@ -14,6 +14,7 @@ export type { Check, HealthOptions, ProbeOptions, ProbeRun } from './health/type
 export { PROFILES } from './profiles.ts'
 export type { Profile, ProfileOptions } from './profiles.ts'
 export type { CachedResolver, CachedResolverOptions } from './registry/cached-resolver.ts'
+export type { LookupResult } from './registry/lookup-tally.ts'
 export { REGISTRY_DEFAULTS } from './registry/options.ts'
 export type { RegistryBehaviour, RegistryOptions } from './registry/options.ts'
 export type { DrainOptions } from './registry/drain.ts'

@@ -48,6 +48,7 @@ export function read(registry: Registry, happenings: Happenings, serviceLabels: 
       by('result', counts).map(({ labels, value }) => ({ labels: { probe, ...labels }, value })),
     ),
     stale_services_total: one(happenings.staleServices),
+    lookups_total: by('result', diagnostics.lookups),
     node_ups_total: one(happenings.nodeUps),
     node_downs_total: by('reason', happenings.nodeDowns),
     node_purges_total: one(happenings.nodePurges),

@@ -50,6 +50,11 @@ export const METRICS = {
     help: 'Times that a service began to be answered by what was.',
     labels: [],
   },
+  lookups_total: {
+    type: 'counter',
+    help: 'Lookups, those of selectors and of waits included.',
+    labels: ['result'],
+  },
   node_ups_total: { type: 'counter', help: 'Nodes that came up.', labels: [] },
   node_downs_total: { type: 'counter', help: 'Nodes that went down.', labels: ['reason'] },
   node_purges_total: { type: 'counter', help: 'Nodes that were forgotten.', labels: [] },

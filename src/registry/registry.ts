@@ -22,6 +22,8 @@ import { splitRegistryOptions } from './options.ts'
 import type { RegistryOptions } from './options.ts'
 import { checkName, FILTER_FIELDS, PRESENT_FIELDS, readQuery, STALE_FIELDS } from './query.ts'
 import type { QueryContext } from './query.ts'
+import { noLookups } from './lookup-tally.ts'
+import type { LookupResult } from './lookup-tally.ts'
 import { Offers } from './offers.ts'
 import type { RegisterOptions } from './offers.ts'
 import type { RegistrationHandle } from './registration.ts'
@@ -63,6 +65,8 @@ export interface RegistryDiagnostics extends TrackerDiagnostics {
     /** Instances that this process avoids now, because calls to them failed. */
     readonly avoided: number
   }
+  /** What lookups came to since the start, those of selectors and of waits included. */
+  readonly lookups: Readonly<Record<LookupResult, number>>
 }
 
 interface Parts {
@@ -85,6 +89,7 @@ export class Registry extends Emitter<RegistryEvents> {
   readonly #parts: Parts
   readonly #index: ServiceIndex
   readonly #calls: CallBook
+  readonly #lookups = noLookups()
   readonly #pool: SelectorPool
   readonly #waiters: Waiters
   readonly #watches: Watches
@@ -144,7 +149,7 @@ export class Registry extends Emitter<RegistryEvents> {
       rules: parts.outliers,
       changed: (service) => this.#index.get(service)?.retire(),
     })
-    this.#pool = new SelectorPool(this.#index, parts.queries, parts.random, this.#calls)
+    this.#pool = new SelectorPool(this.#index, parts.queries, parts.random, this.#calls, this.#lookups)
     this.#waiters = new Waiters(parts.clock)
     this.#watches = new Watches({
       index: this.#index,
@@ -335,14 +340,15 @@ export class Registry extends Emitter<RegistryEvents> {
     return this.tracker.nodes()
   }
 
-  /** What this node knows of its own work. As `tracker.diagnostics`, and what is offered here. */
+  /** What this node knows of its own work. As `tracker.diagnostics`, what is offered here, and what lookups came to. */
   diagnostics(): RegistryDiagnostics {
     const services = Object.freeze({
       offered: this.#offers.size,
       rejected: this.#announcer.rejected,
       avoided: this.#calls.avoided,
     })
-    return Object.freeze({ ...this.tracker.diagnostics(), services })
+    const lookups = Object.freeze({ ...this.#lookups })
+    return Object.freeze({ ...this.tracker.diagnostics(), services, lookups })
   }
 
   /**

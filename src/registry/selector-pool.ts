@@ -3,6 +3,7 @@ import type { CallBook } from './balance/call-book.ts'
 import { isRecord } from './check.ts'
 import { GenerationCache } from './generation-cache.ts'
 import { instanceId } from './instance.ts'
+import type { LookupTally } from './lookup-tally.ts'
 import { LOOKUP_DEFAULTS, LOOKUP_FIELDS, readQuery } from './query.ts'
 import type { Query, QueryContext } from './query.ts'
 import { Selector } from './selector.ts'
@@ -26,14 +27,22 @@ export class SelectorPool {
   readonly #index: ServiceIndex
   readonly #random: Random
   readonly #calls: CallBook
+  readonly #tally: LookupTally
   readonly #context: QueryContext
   readonly #byName = new Map<string, Prepared>()
 
-  constructor(index: ServiceIndex, context: QueryContext, random: Random, calls: CallBook) {
+  constructor(
+    index: ServiceIndex,
+    context: QueryContext,
+    random: Random,
+    calls: CallBook,
+    tally: LookupTally,
+  ) {
     this.#index = index
     this.#context = context
     this.#random = random
     this.#calls = calls
+    this.#tally = tally
   }
 
   /** Services with a selector. */
@@ -66,7 +75,7 @@ export class SelectorPool {
   }
 
   #make(query: Query): Selector {
-    return new Selector(query, this.#index, this.#random, this.#calls)
+    return new Selector(query, this.#index, this.#random, this.#calls, this.#tally)
   }
 
   #find(

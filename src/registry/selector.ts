@@ -5,6 +5,7 @@ import type { CallBook } from './balance/call-book.ts'
 import { createBalancer } from './balance/create-balancer.ts'
 import { findCandidates, findNobody } from './candidates.ts'
 import { argumentError } from './check.ts'
+import type { LookupTally } from './lookup-tally.ts'
 import { keyFault } from './query.ts'
 import type { Query } from './query.ts'
 import type { ServiceIndex } from './service-index.ts'
@@ -17,6 +18,7 @@ export class Selector implements ServiceSelector {
   readonly query: Query
   readonly #index: ServiceIndex
   readonly #calls: CallBook
+  readonly #tally: LookupTally
   readonly #balancer: Balancer
   #record: ServiceRecord | undefined
   #revision = -1
@@ -24,10 +26,11 @@ export class Selector implements ServiceSelector {
   #miss: LookupMiss
   #standing: Standing | undefined
 
-  constructor(query: Query, index: ServiceIndex, random: Random, calls: CallBook) {
+  constructor(query: Query, index: ServiceIndex, random: Random, calls: CallBook, tally: LookupTally) {
     this.query = query
     this.#index = index
     this.#calls = calls
+    this.#tally = tally
     this.#balancer = createBalancer(query.balance, random, calls)
     this.#miss = findNobody(index.nodes)
   }
@@ -38,7 +41,13 @@ export class Selector implements ServiceSelector {
     const record = this.#record
     if (record === undefined || record.revision !== this.#revision) this.#refresh()
     const hits = this.#hits
-    return hits.length === 0 ? this.#miss : (hits[this.#balancer.pick(hits, key ?? '')] ?? this.#miss)
+    if (hits.length === 0) {
+      this.#tally[this.#miss.error]++
+      return this.#miss
+    }
+    if (this.#standing === undefined) this.#tally.found++
+    else this.#tally.stale++
+    return hits[this.#balancer.pick(hits, key ?? '')] ?? this.#miss
   }
 
   acquire(key?: string): ServicePick {

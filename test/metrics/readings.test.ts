@@ -55,6 +55,7 @@ test('single figures, each of its own field', async () => {
     awareness: 3,
     gossip: { sent: { messages: 11, bytes: 12 }, received: { messages: 13, bytes: 14 } },
     gaps: 15,
+    lookups: { found: 16, stale: 17, noservice: 18, noversion: 19, nofunction: 20, noinstance: 21 },
     doubts: { suspected: 4, flapping: 5 },
     services: { offered: 6, rejected: 7, avoided: 8 },
     rejected: { ROLLCALL_FRAME_INVALID: 9, ROLLCALL_MESSAGE_UNKNOWN: 10 },
@@ -66,6 +67,14 @@ test('single figures, each of its own field', async () => {
   expect(valuesOf(readings, 'awareness')).toEqual({ '': 3 })
   expect(valuesOf(readings, 'gossip_messages_total')).toEqual({ sent: 11, received: 13 })
   expect(valuesOf(readings, 'gossip_bytes_total')).toEqual({ sent: 12, received: 14 })
+  expect(valuesOf(readings, 'lookups_total')).toEqual({
+    found: 16,
+    stale: 17,
+    noservice: 18,
+    noversion: 19,
+    nofunction: 20,
+    noinstance: 21,
+  })
   expect(valuesOf(readings, 'gaps_total')).toEqual({ '': 15 })
   expect(valuesOf(readings, 'node_doubts_total')).toEqual({ suspected: 4, flapping: 5 })
   expect(valuesOf(readings, 'registrations')).toEqual({ '': 6 })

@@ -4,6 +4,7 @@ import { SERVICE_TOPIC } from '../../src/registry/instance.ts'
 import { CallBook } from '../../src/registry/balance/call-book.ts'
 import { REGISTRY_DEFAULTS } from '../../src/registry/options.ts'
 import { Requirements } from '../../src/registry/requirement.ts'
+import { noLookups } from '../../src/registry/lookup-tally.ts'
 import { SelectorPool } from '../../src/registry/selector-pool.ts'
 import { ServiceIndex } from '../../src/registry/service-index.ts'
 import type { ServiceChange } from '../../src/registry/service-changes.ts'
@@ -36,6 +37,7 @@ export class Fed {
   readonly pool: SelectorPool
   readonly clock = new VirtualClock()
   readonly calls: CallBook
+  readonly lookups = noLookups()
   /** Why other nodes are preferred to a node. */
   readonly doubts = new Map<NodeId, Doubt>()
   degraded = false
@@ -62,7 +64,7 @@ export class Fed {
       rules: REGISTRY_DEFAULTS,
       changed: (service) => this.index.get(service)?.retire(),
     })
-    this.pool = new SelectorPool(this.index, queries, random, this.calls)
+    this.pool = new SelectorPool(this.index, queries, random, this.calls, this.lookups)
   }
 
   /** Unless chance was given: what its next call gives, in [0, 1). */
