@@ -36,6 +36,15 @@ const listenersOf = (registry: Registry): object => {
   return [registry, registry.tracker].map((emitter) => counts(emitter as unknown as EventEmitter))
 }
 
+const held: Monitor[] = []
+
+/** A monitor that is not collected before the tests are over: that would close it. */
+function heldMonitor(): Monitor {
+  const monitor = new Monitor()
+  held.push(monitor)
+  return monitor
+}
+
 const PERIOD_MS = 1_500
 
 describe('services', () => {
@@ -43,7 +52,7 @@ describe('services', () => {
     await onThree(async (scrape, [a, b], net) => {
       a.registry.register({ name: 'Mail', version: '1.0.0' })
       b.registry.register({ name: 'Mail', version: '1.1.0' })
-      b.registry.register({ name: 'Mail', version: '2.0.0', state: 'unready' }, { monitor: new Monitor() })
+      b.registry.register({ name: 'Mail', version: '2.0.0', state: 'unready' }, { monitor: heldMonitor() })
       b.registry.register({ name: 'Bills', version: '1.0.0', state: 'starting' })
       await net.run(2 * PERIOD_MS)
       const seen = await scrape()
@@ -86,7 +95,7 @@ describe('services', () => {
       b.registry.register({ name: 'Mail', version: '1.0.0' })
       await net.run(2 * PERIOD_MS)
       const [entry] = b.tracker.entriesOf(b.id).filter(({ key }) => key === 'Mail')
-      b.tracker.track(new Monitor(), entry!.topic, 'Mail', { ...(entry!.meta as object), ...meta })
+      b.tracker.track(heldMonitor(), entry!.topic, 'Mail', { ...(entry!.meta as object), ...meta })
       await net.run(2 * PERIOD_MS)
       const { registry } = b
       expect(
@@ -142,7 +151,7 @@ describe('services', () => {
     await onThree(async (scrape, [a, b], net) => {
       b.registry.register({ name: 'Mail', version: '1.0.0' })
       const { topic } = b.tracker.entriesOf(b.id).find(({ key }) => key === 'Mail')!
-      b.tracker.track(new Monitor(), topic, 'Junk', 7)
+      b.tracker.track(heldMonitor(), topic, 'Junk', 7)
       await net.run(2 * PERIOD_MS)
       expect(a.registry.rejected).toBe(1)
       expect((await scrape()).value('rejected_services_total')).toBe(1)
