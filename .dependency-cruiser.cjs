@@ -33,11 +33,17 @@ module.exports = {
       '^node_modules/prom-client/',
       '^(node:)?events$',
     ]),
+    only('console', [
+      '^src/registry/(registry|types|watch-types)\\.ts$',
+      '^src/tracker/check\\.ts$',
+      '^(node:)?(fs/promises|fs|net|os|path|readline|repl|stream|string_decoder|util)$',
+    ]),
+    only('cli', ['^src/console/', '^(node:)?util$']),
     {
       name: 'nobody-imports-a-face',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/metrics/' },
-      to: { path: '^(src/metrics/|node_modules/prom-client/)' },
+      from: { path: '^src/', pathNot: '^src/(metrics|console|cli)/' },
+      to: { path: '^(src/(metrics|console|cli)/|node_modules/prom-client/)' },
     },
     {
       name: 'only-the-libp2p-transport-imports-libp2p',
@@ -49,7 +55,7 @@ module.exports = {
       name: 'nobody-imports-the-public-list',
       severity: 'error',
       from: { path: '^src/' },
-      to: { path: '^src/(transports/libp2p/|testing/|metrics/)?index\\.ts$' },
+      to: { path: '^src/(transports/libp2p/|testing/|metrics/|console/)?index\\.ts$' },
     },
     {
       name: 'src-stands-alone',

@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config'
 const REAL = [
   'test/health/probes/**/*.test.ts',
   'test/transports/libp2p*.test.ts',
+  'test/console/sockets/**/*.test.ts',
   'test/processes/**/*.test.ts',
   'test/examples/**/*.test.ts',
   'test/faults/**/*.test.ts',

@@ -26,6 +26,11 @@ export const ERROR_CODES = {
   ROLLCALL_PROTOCOL_MISMATCH: 'A peer speaks an incompatible protocol version. Reported, never thrown.',
   ROLLCALL_SYNC_FAILED: 'A sync with a peer broke off. Reported, never thrown, tried again.',
   ROLLCALL_SERVICE_INVALID: 'A peer published a service that is not one. Reported, never thrown.',
+  ROLLCALL_CONSOLE_PATH:
+    'The path of a console is too long, has no folder, or leads to something else than a socket.',
+  ROLLCALL_CONSOLE_UNTRUSTED: 'The socket of a console, or its folder, is in the hands of other users.',
+  ROLLCALL_CONSOLE_IN_USE: 'Another console answers at this path.',
+  ROLLCALL_CONSOLE_ABSENT: 'No console answers at this path.',
 } as const
 
 export type RollcallErrorCode = keyof typeof ERROR_CODES

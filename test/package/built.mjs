@@ -1,6 +1,7 @@
 // The built package as its users get it: by its own name, through its exports, without any loader.
 import assert from 'node:assert/strict'
 import { createRegistry, Monitor, RollcallError } from 'rollcall'
+import { listSockets } from 'rollcall/console'
 import { libp2pTransport } from 'rollcall/libp2p'
 import { collectMetrics } from 'rollcall/metrics'
 import { cluster, simulate } from 'rollcall/testing'
@@ -19,4 +20,5 @@ await simulate({ seed: 1 }, async (net) => {
   const nodes = await cluster(3, { net })
   assert.equal(nodes.length, 3)
 })
+assert.ok(Array.isArray(await listSockets()))
 console.log('the built package works')
