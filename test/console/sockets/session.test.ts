@@ -1,7 +1,9 @@
 import { connect } from 'node:net'
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { openConsole } from '../../../src/console/console.ts'
+import { encodeMessage } from '../../../src/console/message.ts'
 import type { ServiceWatch } from '../../../src/registry/watch-types.ts'
 import { makeFolder, pipe, say, startRegistry } from '../opened.ts'
 
@@ -135,6 +137,46 @@ test('when the console closes, sessions end and the registry goes on', async () 
   expect(await client.end).toEqual({ by: 'console', text: 'the console has closed' })
   expect(registry.closed).toBe(false)
   await expect(pipe(path).end).rejects.toMatchObject({ code: 'ROLLCALL_CONSOLE_ABSENT' })
+})
+
+test('neither the console nor a session keeps the process alive', async () => {
+  const pipes = (): number =>
+    process.getActiveResourcesInfo().filter((name) => name.startsWith('Pipe')).length
+  const before = pipes()
+  const { path } = await open()
+  expect(pipes()).toBe(before)
+  const client = pipe(path)
+  client.type('1 + 1\n')
+  await vi.waitFor(() => expect(client.shown()).toBe('2\n'))
+  expect(pipes()).toBe(before + 1) // The client's own.
+})
+
+/** A client that reads nothing of what these lines print. */
+function deaf(path: string, text: string): Socket {
+  const socket = connect(path).pause()
+  socket.write(encodeMessage({ kind: 'hello', terminal: false, colours: false, columns: 80, rows: 24 }))
+  socket.write(encodeMessage({ kind: 'input', text }))
+  return socket
+}
+
+test('who leaves too much unread is cut off', async () => {
+  const { registry, path } = await open()
+  const end = vi.fn()
+  vi.spyOn(registry, 'watch').mockReturnValue({ subscribe: () => end } as unknown as ServiceWatch)
+  const socket = deaf(path, "watch('X')\nconsole.log('x'.repeat(17 * 1024 * 1024))\n")
+  await vi.waitFor(() => expect(end).toHaveBeenCalledTimes(1))
+  socket.destroy()
+})
+
+test('who reads nothing does not keep its session open', async () => {
+  const { registry, console, path } = await open()
+  const watch = vi.spyOn(registry, 'watch')
+  const socket = deaf(path, "console.log('x'.repeat(5 * 1024 * 1024))\nwatch('X')\n")
+  await vi.waitFor(() => expect(watch).toHaveBeenCalled())
+  await console.close()
+  let last = ''
+  for await (const chunk of socket) last = String(chunk)
+  expect(last).not.toContain('bye')
 })
 
 test('who speaks something else is told, and hung up on', async () => {

@@ -67,6 +67,18 @@ describe('opening', () => {
     expect(await readdir(join(path, '..'))).toEqual(['c.sock'])
   })
 
+  test('of two at once at one path, one is refused', async () => {
+    const path = join(await makeFolder(), 'c.sock')
+    const registry = await startRegistry()
+    const opened = await Promise.allSettled([
+      openConsole(registry, { path }),
+      openConsole(registry, { path }),
+    ])
+    const reasons = opened.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []))
+    expect(reasons).toMatchObject([{ code: 'ROLLCALL_CONSOLE_IN_USE' }])
+    expect(await say(path, '6 * 7\n')).toBe('42\n')
+  })
+
   test('refuses what is no socket, and leaves it as it is', async () => {
     const path = join(await makeFolder(), 'notes')
     await writeFile(path, 'mine')

@@ -1,0 +1,49 @@
+"""Runs a command in a terminal of its own: what comes on stdin is typed, and what it shows goes to stdout.
+
+A line `\\x00resize COLUMNS ROWS` on stdin resizes the terminal. Ends with the command's exit code.
+"""
+
+import fcntl
+import os
+import pty
+import select
+import struct
+import sys
+import termios
+
+
+def resize(terminal, columns, rows):
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+
+child, terminal = pty.fork()
+if child == 0:
+    os.environ["TERM"] = "xterm-256color"
+    # The size is set before the command asks for it.
+    sys.stdin.readline()
+    os.execvp(sys.argv[1], sys.argv[1:])
+
+resize(terminal, 100, 30)
+os.write(terminal, b"\n")
+sources = [0, terminal]
+while True:
+    ready, _, _ = select.select(sources, [], [])
+    if terminal in ready:
+        try:
+            shown = os.read(terminal, 65536)
+        except OSError:
+            break
+        if not shown:
+            break
+        os.write(1, shown)
+    if 0 in ready:
+        typed = os.read(0, 65536)
+        if not typed:
+            sources.remove(0)
+        elif typed.startswith(b"\0resize "):
+            columns, rows = typed.split()[1:3]
+            resize(terminal, int(columns), int(rows))
+        else:
+            os.write(terminal, typed)
+_, status = os.waitpid(child, 0)
+sys.exit(os.waitstatus_to_exitcode(status))
