@@ -59,7 +59,7 @@ export async function listenAt(server: Server, path: string): Promise<Place> {
   const folder = dirname(path)
   await checkFolder(folder)
   await clear(path)
-  const hidden = await mkdtemp(join(folder, '.')).catch((error: unknown) => {
+  const hidden = await mkdtemp(join(folder, '.c')).catch((error: unknown) => {
     throw pathError(path, `its folder cannot be written to (${codeOf(error)})`, error)
   })
   try {

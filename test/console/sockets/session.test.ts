@@ -1,7 +1,9 @@
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { expect, test, vi } from 'vitest'
+import { attach } from '../../../src/console/attach.ts'
 import { openConsole } from '../../../src/console/console.ts'
 import { encodeMessage } from '../../../src/console/message.ts'
 import type { ServiceWatch } from '../../../src/registry/watch-types.ts'
@@ -177,6 +179,20 @@ test('who reads nothing does not keep its session open', async () => {
   let last = ''
   for await (const chunk of socket) last = String(chunk)
   expect(last).not.toContain('bye')
+})
+
+test('a terminal is in raw mode while attached, and as it was afterwards', async () => {
+  const { console, path } = await open()
+  const setRawMode = vi.fn()
+  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode })
+  const output = Object.assign(new PassThrough(), { isTTY: true })
+  const end = attach(path, { input, output })
+  await vi.waitFor(() => expect(String(output.read())).toContain('billing-1> '))
+  expect(setRawMode.mock.calls).toEqual([[true]])
+  await console.close()
+  await end
+  expect(setRawMode.mock.calls).toEqual([[true], [false]])
+  expect(input.listenerCount('data') + output.listenerCount('resize')).toBe(0)
 })
 
 test('who speaks something else is told, and hung up on', async () => {
