@@ -182,6 +182,8 @@ describe.skipIf(whyNoTerminal() !== undefined)('in a terminal', () => {
     await sees(run, /> 1 \+ $/)
     run.type("\x15setTimeout(() => registry.register({ name: 'Mail', version: '2.0.0' }), 300), 0\r7 * ")
     await sees(run, /Mail at revision \d+: 2\.0\.0 on billing-1\s+billing-1> 7 \* $/)
+    // The cursor stands where it stood.
+    expect(run.out().endsWith('billing-1> 7 * \x1b[16G')).toBe(true)
     run.type('\x03')
     run.type('6\r')
     await sees(run, /\s42\s+billing-1> $/)
