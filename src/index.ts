@@ -59,13 +59,13 @@ export type {
 export type { ServiceWatch, Since, Snapshot, WatchOptions } from './registry/watch-types.ts'
 export type {
   DialDiagnostics,
-  GossipDiagnostics,
   HeadDiagnostics,
   NodeDiagnostics,
   SelfDiagnostics,
   SyncDiagnostics,
   SyncFailureDiagnostics,
   TrackerDiagnostics,
+  TrafficDiagnostics,
 } from './tracker/diagnostics.ts'
 export { Lease, Monitor } from './tracker/monitor.ts'
 export type { LeaseOptions, MonitorOptions } from './tracker/monitor.ts'

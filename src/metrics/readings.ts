@@ -1,6 +1,6 @@
 import type { Registry } from '../registry/registry.ts'
 import type { Instance, InstanceState } from '../registry/types.ts'
-import type { NodeDiagnostics } from '../tracker/diagnostics.ts'
+import type { NodeDiagnostics, TrafficDiagnostics } from '../tracker/diagnostics.ts'
 import type { SyncCause } from '../tracker/sync-tally.ts'
 import type { Doubt } from '../tracker/types.ts'
 import type { Happenings } from './happenings.ts'
@@ -19,7 +19,7 @@ export type Readings = Readonly<Record<MetricName, readonly Reading[]>>
 export function read(registry: Registry, happenings: Happenings, serviceLabels: ServiceLabels): Readings {
   const instances = registry.services()
   const diagnostics = registry.diagnostics()
-  const { nodes, services, gossip, syncs, doubts } = diagnostics
+  const { nodes, services, watches, traffic, syncs, doubts } = diagnostics
   const up = nodes.filter(({ status }) => status === 'up')
   const silences = up.map(({ silentMs }) => silentMs)
   return {
@@ -35,8 +35,9 @@ export function read(registry: Registry, happenings: Happenings, serviceLabels: 
     nodes_doubted: by('doubt', doubtCounts(nodes)),
     nodes_behind: one(count(nodes, ({ behind }) => behind)),
     writes_missing: one(sum(nodes.map(missing))),
+    convergence_lag_seconds: one(longest(nodes.map(({ behindMs }) => behindMs)) / 1_000),
     neighbours: one(count(nodes, ({ neighbour }) => neighbour)),
-    longest_silence_seconds: one(silences.reduce((a, b) => Math.max(a, b), 0) / 1_000),
+    longest_silence_seconds: one(longest(silences) / 1_000),
     degraded: by('reason', { isolated: Number(registry.tracker.isolated), frozen: Number(registry.frozen) }),
     awareness: one(diagnostics.awareness),
     tick_lateness_seconds: one(diagnostics.lateTicks.worstMs / 1_000),
@@ -49,17 +50,20 @@ export function read(registry: Registry, happenings: Happenings, serviceLabels: 
     ),
     stale_services_total: one(happenings.staleServices),
     lookups_total: by('result', diagnostics.lookups),
+    watch_readers: one(watches.readers),
+    watch_lag_seconds: one(watches.lateMs / 1_000),
+    watch_snapshots_total: one(watches.snapshots),
+    watch_coalesced_total: one(watches.coalesced),
     node_ups_total: one(happenings.nodeUps),
     node_downs_total: by('reason', happenings.nodeDowns),
     node_purges_total: one(happenings.nodePurges),
     node_doubts_total: by('doubt', doubts),
     name_conflicts_total: one(happenings.nameConflicts),
     problems_total: by('code', happenings.problems),
-    gossip_messages_total: by('direction', {
-      sent: gossip.sent.messages,
-      received: gossip.received.messages,
-    }),
-    gossip_bytes_total: by('direction', { sent: gossip.sent.bytes, received: gossip.received.bytes }),
+    gossip_messages_total: byDirection(traffic.gossip, 'messages'),
+    gossip_bytes_total: byDirection(traffic.gossip, 'bytes'),
+    sync_messages_total: byDirection(traffic.sync, 'messages'),
+    sync_bytes_total: byDirection(traffic.sync, 'bytes'),
     gaps_total: one(diagnostics.gaps),
     syncs_total: bySync(syncs, 'begun'),
     sync_failures_total: bySync(syncs, 'failed'),
@@ -74,12 +78,17 @@ const one = (value: number): Reading[] => [{ labels: {}, value }]
 const by = (label: string, counts: Readonly<Record<string, number>>): Reading[] =>
   Object.entries(counts).map(([key, value]) => ({ labels: { [label]: key }, value }))
 
+const byDirection = ({ sent, received }: TrafficDiagnostics, part: 'messages' | 'bytes'): Reading[] =>
+  by('direction', { sent: sent[part], received: received[part] })
+
 const bySync = <Part extends string>(
   syncs: Readonly<Record<SyncCause, Readonly<Record<Part, number>>>>,
   part: Part,
 ): Reading[] => Object.entries(syncs).map(([cause, counts]) => ({ labels: { cause }, value: counts[part] }))
 
 const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0)
+
+const longest = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b), 0)
 
 const count = <T>(things: readonly T[], holds: (thing: T) => boolean): number => things.filter(holds).length
 

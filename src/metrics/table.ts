@@ -19,6 +19,11 @@ export const METRICS = {
   nodes_doubted: { type: 'gauge', help: 'Nodes to which lookups prefer others.', labels: ['doubt'] },
   nodes_behind: { type: 'gauge', help: 'Nodes of which this one lacks writes.', labels: [] },
   writes_missing: { type: 'gauge', help: 'Writes of other nodes that this one lacks.', labels: [] },
+  convergence_lag_seconds: {
+    type: 'gauge',
+    help: 'For how long this node has known of writes that it lacks: the longest of all nodes.',
+    labels: [],
+  },
   neighbours: { type: 'gauge', help: 'Nodes that this one is connected to.', labels: [] },
   longest_silence_seconds: {
     type: 'gauge',
@@ -55,6 +60,22 @@ export const METRICS = {
     help: 'Lookups, those of selectors and of waits included.',
     labels: ['result'],
   },
+  watch_readers: { type: 'gauge', help: 'Loops and listeners of watches.', labels: [] },
+  watch_lag_seconds: {
+    type: 'gauge',
+    help: 'For how long the slowest reader of a watch has had a snapshot to take, and has not.',
+    labels: [],
+  },
+  watch_snapshots_total: {
+    type: 'counter',
+    help: 'Snapshots that readers of watches were given.',
+    labels: [],
+  },
+  watch_coalesced_total: {
+    type: 'counter',
+    help: 'Changes that a reader of a watch was shown together with a later one.',
+    labels: [],
+  },
   node_ups_total: { type: 'counter', help: 'Nodes that came up.', labels: [] },
   node_downs_total: { type: 'counter', help: 'Nodes that went down.', labels: ['reason'] },
   node_purges_total: { type: 'counter', help: 'Nodes that were forgotten.', labels: [] },
@@ -75,6 +96,12 @@ export const METRICS = {
     labels: ['direction'],
   },
   gossip_bytes_total: {
+    type: 'counter',
+    help: 'Bytes of those messages, without what the transport adds.',
+    labels: ['direction'],
+  },
+  sync_messages_total: { type: 'counter', help: 'Messages of syncs.', labels: ['direction'] },
+  sync_bytes_total: {
     type: 'counter',
     help: 'Bytes of those messages, without what the transport adds.',
     labels: ['direction'],

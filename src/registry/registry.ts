@@ -65,6 +65,16 @@ export interface RegistryDiagnostics extends TrackerDiagnostics {
     /** Instances that this process avoids now, because calls to them failed. */
     readonly avoided: number
   }
+  /** Loops and listeners of watches. */
+  readonly watches: {
+    readonly readers: number
+    /** Since the start, what they were given. */
+    readonly snapshots: number
+    /** Since the start, changes that a reader was shown together with a later one, because it was busy. Counted for each. */
+    readonly coalesced: number
+    /** For how many ms the slowest of them has had something to take, and has not. */
+    readonly lateMs: number
+  }
   /** What lookups came to since the start, those of selectors and of waits included. */
   readonly lookups: Readonly<Record<LookupResult, number>>
 }
@@ -340,15 +350,18 @@ export class Registry extends Emitter<RegistryEvents> {
     return this.tracker.nodes()
   }
 
-  /** What this node knows of its own work. As `tracker.diagnostics`, what is offered here, and what lookups came to. */
+  /** What this node knows of its own work. As `tracker.diagnostics`, what is offered here, who watches, and what lookups came to. */
   diagnostics(): RegistryDiagnostics {
     const services = Object.freeze({
       offered: this.#offers.size,
       rejected: this.#announcer.rejected,
       avoided: this.#calls.avoided,
     })
+    const { size: readers, lateMs } = this.#watches
+    const { snapshots, coalesced } = this.#watches.tally
+    const watches = Object.freeze({ readers, snapshots, coalesced, lateMs })
     const lookups = Object.freeze({ ...this.#lookups })
-    return Object.freeze({ ...this.tracker.diagnostics(), services, lookups })
+    return Object.freeze({ ...this.tracker.diagnostics(), services, watches, lookups })
   }
 
   /**

@@ -66,6 +66,7 @@ export abstract class Viewer implements Spectator {
     const snapshot = this.#audience.view.snapshot()
     if (this.#seen !== undefined && tellsTheSame(snapshot, this.#seen)) return undefined
     this.#seen = snapshot
+    this.#audience.took(this)
     if (!this.#resets) return snapshot
     this.#resets = false
     return Object.freeze({ ...snapshot, reset: true })

@@ -5,6 +5,7 @@ import type { Query } from './query.ts'
 import type { ServiceChange } from './service-changes.ts'
 import type { ServiceIndex } from './service-index.ts'
 import { ServiceView } from './service-view.ts'
+import { WatchTally } from './watch-tally.ts'
 
 export interface WatchSources {
   readonly index: ServiceIndex
@@ -18,6 +19,7 @@ export interface WatchSources {
 /** Who watches which service, by its name: a change wakes only those it concerns. */
 export class Watches {
   readonly sources: WatchSources
+  readonly tally = new WatchTally()
   readonly #byName = new Map<string, Map<string, Audience>>()
   #closed = false
 
@@ -31,6 +33,15 @@ export class Watches {
     for (const audiences of this.#byName.values())
       for (const audience of audiences.values()) size += audience.size
     return size
+  }
+
+  /** For how many ms the slowest reader has had something to take. */
+  get lateMs(): number {
+    const now = this.sources.clock.now()
+    let since = now
+    for (const audiences of this.#byName.values())
+      for (const audience of audiences.values()) since = Math.min(since, audience.lateSince)
+    return now - since
   }
 
   get closed(): boolean {
@@ -47,7 +58,8 @@ export class Watches {
     }
     let audience = audiences.get(key)
     if (audience === undefined) {
-      audience = new Audience(this.#makeView(query), this.sources.clock, () => this.#drop(query.name, key))
+      const emptied = (): void => this.#drop(query.name, key)
+      audience = new Audience(this.#makeView(query), this.sources.clock, this.tally, emptied)
       audiences.set(key, audience)
     }
     return audience

@@ -2,7 +2,7 @@ import type { Frame } from '../core/frame.ts'
 import type { Json } from '../core/json.ts'
 import type { Writer } from '../core/writer.ts'
 import { encodeBeat } from '../wire/gossip.ts'
-import type { GossipTally } from './gossip-tally.ts'
+import type { TrafficTally } from './traffic-tally.ts'
 import { heartbeatPeriods, type ResolvedTrackerOptions } from './options.ts'
 import type { Timer } from './ports.ts'
 
@@ -14,7 +14,7 @@ import type { Timer } from './ports.ts'
 export class Beater {
   readonly #options: ResolvedTrackerOptions
   readonly #writer: Writer<Json>
-  readonly #tally: GossipTally
+  readonly #tally: TrafficTally
   readonly #idlePeriods: number
   #beat = 0
   /** When the next heartbeat is due. By the clock: after a stall fewer ticks came than periods passed. */
@@ -25,7 +25,7 @@ export class Beater {
   #flushedAt = -Infinity
   #over = false
 
-  constructor(options: ResolvedTrackerOptions, writer: Writer<Json>, tally: GossipTally) {
+  constructor(options: ResolvedTrackerOptions, writer: Writer<Json>, tally: TrafficTally) {
     this.#options = options
     this.#writer = writer
     this.#tally = tally

@@ -1,7 +1,7 @@
 import type { NodeId } from '../core/frame.ts'
 import type { DownReason, Member } from '../core/membership.ts'
 import type { RollcallErrorCode } from '../errors.ts'
-import type { GossipTally } from './gossip-tally.ts'
+import type { TrafficTally } from './traffic-tally.ts'
 import type { HeardOf } from './heard-of.ts'
 import type { Lateness } from './lateness.ts'
 import type { DialState, Transport } from './ports.ts'
@@ -42,6 +42,8 @@ export interface NodeDiagnostics {
   readonly claimed: HeadDiagnostics
   /** Whether `head` is less than `claimed`. */
   readonly behind: boolean
+  /** For how many ms frames or beats have told of writes of it that are not here yet. 0: there are none. */
+  readonly behindMs: number
   /** Whether there is a connection over which gossip and syncs reach it. */
   readonly neighbour: boolean
   /**
@@ -62,10 +64,10 @@ export interface NodeDiagnostics {
   } | null
 }
 
-export interface GossipDiagnostics {
-  readonly messages: number
-  /** Without what the transport adds, and each message once, to however many neighbours it goes. */
-  readonly bytes: number
+/** Messages, without what the transport adds. Of gossip each counts once, to however many neighbours it goes. */
+export interface TrafficDiagnostics {
+  readonly sent: { readonly messages: number; readonly bytes: number }
+  readonly received: { readonly messages: number; readonly bytes: number }
 }
 
 export interface SyncDiagnostics {
@@ -100,8 +102,8 @@ export interface TrackerDiagnostics {
   readonly self: SelfDiagnostics
   /** Every other node that is known, in no order. */
   readonly nodes: readonly NodeDiagnostics[]
-  /** Messages of the gossip topic, since the start: beats, and hints at nodes that may be dead. */
-  readonly gossip: { readonly sent: GossipDiagnostics; readonly received: GossipDiagnostics }
+  /** Since the start. `gossip`: beats, and hints at nodes that may be dead. */
+  readonly traffic: { readonly gossip: TrafficDiagnostics; readonly sync: TrafficDiagnostics }
   /** Frames that came, since the start, and did not follow what was held of their owner, so that a sync had to bring what lay between. */
   readonly gaps: number
   /** By what brought them about: see `SyncCause`. */
@@ -138,12 +140,14 @@ export interface DiagnosticSources {
   readonly nameOf: (node: NodeId) => string
   readonly headOf: (node: NodeId) => HeadDiagnostics | undefined
   readonly isBehind: (node: NodeId) => boolean
+  /** Since when it has been known that writes of a node are missing. */
+  readonly behindSince: (node: NodeId) => number | undefined
   readonly heardOf: HeardOf
   readonly doubtOf: (node: NodeId) => Doubt | undefined
   readonly doubts: TrackerDiagnostics['doubts']
   readonly awareness: number
   readonly probesOf: (node: NodeId) => ProbeTally | undefined
-  readonly gossip: GossipTally
+  readonly gossip: TrafficTally
   readonly gaps: number
   readonly syncs: SyncTally
   readonly rejected: ReadonlyMap<RollcallErrorCode, number>
@@ -159,7 +163,7 @@ export function diagnose(sources: DiagnosticSources): TrackerDiagnostics {
     closed,
     self,
     nodes: [...sources.members].map((member) => nodeOf(sources, member, neighbours)),
-    gossip: { sent: { ...gossip.sent }, received: { ...gossip.received } },
+    traffic: { gossip: trafficOf(gossip), sync: trafficOf(syncs.traffic) },
     gaps: sources.gaps,
     syncs: Object.fromEntries(SYNC_CAUSES.map((cause) => [cause, { ...syncs.counts[cause] }])) as Record<
       SyncCause,
@@ -179,7 +183,7 @@ export function diagnose(sources: DiagnosticSources): TrackerDiagnostics {
 }
 
 function nodeOf(
-  { now, nameOf, headOf, isBehind, heardOf, doubtOf, probesOf }: DiagnosticSources,
+  { now, nameOf, headOf, isBehind, behindSince, heardOf, doubtOf, probesOf }: DiagnosticSources,
   { node, status, reason, pulse, latest }: Member,
   neighbours: ReadonlySet<NodeId>,
 ): NodeDiagnostics {
@@ -193,6 +197,7 @@ function nodeOf(
     head: headDiagnostics(headOf(node)),
     claimed: { incarnation: pulse.incarnation, version: latest },
     behind: isBehind(node),
+    behindMs: tenth(now - (behindSince(node) ?? now)),
     neighbour: neighbours.has(node),
     holdsOfUs: word === undefined ? null : { head: headDiagnostics(word.head), agoMs: tenth(now - word.at) },
     doubt: doubtOf(node) ?? null,
@@ -208,6 +213,11 @@ function probeDiagnostics(tally: ProbeTally | undefined): NodeDiagnostics['probe
   const { asked, unanswered, roundTripMs } = tally
   return { asked, unanswered, roundTripMs: roundTripMs === undefined ? null : tenth(roundTripMs) }
 }
+
+const trafficOf = ({ sent, received }: TrafficTally): TrafficDiagnostics => ({
+  sent: { ...sent },
+  received: { ...received },
+})
 
 const dialOf = ({ where, failures, nextInMs, lastFailure }: DialState): DialDiagnostics => ({
   where,

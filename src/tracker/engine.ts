@@ -12,7 +12,7 @@ import { diagnose, type TrackerDiagnostics } from './diagnostics.ts'
 import { Directory } from './directory.ts'
 import { Doubts } from './doubts.ts'
 import { Exchange } from './exchange.ts'
-import { GossipTally } from './gossip-tally.ts'
+import { TrafficTally } from './traffic-tally.ts'
 import { Identity } from './identity.ts'
 import { Lookout } from './lookout.ts'
 import { factsToMeta, NODE_TOPIC } from './node-entry.ts'
@@ -44,7 +44,7 @@ export class Engine {
   readonly #options: ResolvedTrackerOptions
   readonly #ports: EnginePorts
   readonly #limits: WireLimits
-  readonly #gossip = new GossipTally()
+  readonly #gossip = new TrafficTally()
   readonly #membership: Membership
   readonly #roster: Roster
   readonly #exchange: Exchange
@@ -165,6 +165,7 @@ export class Engine {
       nameOf: (node) => this.directory.get(node).name,
       headOf: (node) => this.replica.head(node),
       isBehind: (node) => this.#roster.isBehind(node),
+      behindSince: (node) => this.#syncer.behindSince(node),
       heardOf: this.#exchange.heardOf,
       doubtOf: (node) => this.doubts.of(node),
       doubts: this.doubts.counts,

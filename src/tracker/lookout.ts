@@ -1,7 +1,7 @@
 import type { NodeId } from '../core/frame.ts'
 import type { Membership } from '../core/membership.ts'
 import { encodeHint, type Hint } from '../wire/gossip.ts'
-import type { GossipTally } from './gossip-tally.ts'
+import type { TrafficTally } from './traffic-tally.ts'
 import type { ResolvedTrackerOptions } from './options.ts'
 import type { Timer } from './ports.ts'
 import type { Prober } from './prober.ts'
@@ -29,7 +29,7 @@ export class Lookout {
   readonly #membership: Membership
   readonly #roster: Roster
   readonly #prober: Prober
-  readonly #tally: GossipTally
+  readonly #tally: TrafficTally
   /** When a life was last hinted at, by anyone. Oldest first. */
   readonly #hints = new Map<string, number>()
   /** When a node was last looked at on a hint. */
@@ -47,7 +47,7 @@ export class Lookout {
     membership: Membership,
     roster: Roster,
     prober: Prober,
-    tally: GossipTally,
+    tally: TrafficTally,
   ) {
     this.#options = options
     this.#membership = membership

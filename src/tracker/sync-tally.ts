@@ -1,5 +1,6 @@
 import type { NodeId } from '../core/frame.ts'
 import { RollcallError, type RollcallErrorCode } from '../errors.ts'
+import { TrafficTally } from './traffic-tally.ts'
 
 /**
  * Why there was a sync: two nodes connected; something is missing; it was time for one with a random neighbour; one
@@ -28,9 +29,10 @@ export interface SyncFailure {
   readonly at: number
 }
 
-/** Counts syncs and remembers the last that failed. */
+/** Counts syncs and what they send and bring, and remembers the last that failed. */
 export class SyncTally {
   readonly counts: Readonly<Record<SyncCause, SyncCount>>
+  readonly traffic = new TrafficTally()
   readonly #failures: SyncFailure[] = []
 
   constructor() {

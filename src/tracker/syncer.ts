@@ -25,6 +25,7 @@ const MAX_WAITING = 256
 const PEER_FAULTS: readonly RollcallErrorCode[] = ['ROLLCALL_FRAME_INVALID', 'ROLLCALL_FRAME_LIMIT']
 
 interface Gap {
+  readonly since: number
   via: NodeId
   tries: number
   triedAt: number
@@ -103,7 +104,13 @@ export class Syncer {
    * forward, at most one a period: after a split the waits between tries may have grown long.
    */
   behind(owner: NodeId, via: NodeId): void {
-    const gap = this.#gaps.get(owner) ?? { via, tries: 0, triedAt: -Infinity, dueAt: Infinity }
+    const gap = this.#gaps.get(owner) ?? {
+      since: this.#now,
+      via,
+      tries: 0,
+      triedAt: -Infinity,
+      dueAt: Infinity,
+    }
     this.#gaps.set(owner, gap)
     gap.via = via
     const soon = this.#now + this.#options.random.next() * PULL_DELAY_MS
@@ -129,8 +136,14 @@ export class Syncer {
     }
   }
 
-  /** The regular sync, if it is time. */
+  /** Since when it has been known that an owner's state here is behind; undefined when it is not. */
+  behindSince(owner: NodeId): number | undefined {
+    return this.#roster.isBehind(owner) ? this.#gaps.get(owner)?.since : undefined
+  }
+
+  /** Forgets gaps that are closed, and begins the regular sync, if it is time. */
   tick(): void {
+    for (const owner of this.#gaps.keys()) if (!this.#roster.isBehind(owner)) this.#gaps.delete(owner)
     if (this.#now < this.#nextSyncAt) return
     this.#nextSyncAt = this.#now + this.#options.syncPeriodMs
     const peer = this.#anyNeighbour()
@@ -222,7 +235,7 @@ export class Syncer {
     }
     this.#relax(peer)
     const { clock, syncTimeoutMs, maxNodes } = this.#options
-    const watched = new WatchedChannel(channel, clock, syncTimeoutMs, signal)
+    const watched = new WatchedChannel(channel, clock, syncTimeoutMs, signal, this.tally.traffic)
     // Who knows as many nodes as it may tells of itself as well.
     const session = new SyncSession(
       watched,

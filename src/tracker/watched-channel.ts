@@ -1,8 +1,9 @@
 import { RollcallError } from '../errors.ts'
 import type { Channel, Clock, Timer } from './ports.ts'
+import type { TrafficTally } from './traffic-tally.ts'
 
 /**
- * A channel that is broken off when neither side has moved for a while, or when a signal aborts. `stop` ends the watch;
+ * A channel whose messages are counted, and that is broken off when neither side has moved for a while, or when a signal aborts. `stop` ends the watch;
  * after it, or after the signal, no timer of it is left.
  */
 export class WatchedChannel implements Channel {
@@ -10,16 +11,18 @@ export class WatchedChannel implements Channel {
   readonly #channel: Channel
   readonly #clock: Clock
   readonly #timeoutMs: number
+  readonly #tally: TrafficTally
   readonly #unfollow: () => void
   #timer: Timer | undefined
   #stillTimer: Timer | undefined
   /** When a message last went or came, on the clock. */
   movedAt: number
 
-  constructor(channel: Channel, clock: Clock, timeoutMs: number, signal: AbortSignal) {
+  constructor(channel: Channel, clock: Clock, timeoutMs: number, signal: AbortSignal, tally: TrafficTally) {
     this.#channel = channel
     this.#clock = clock
     this.#timeoutMs = timeoutMs
+    this.#tally = tally
     this.movedAt = clock.now()
     this.messages = this.#receive()
     const abort = (): void => {
@@ -32,6 +35,7 @@ export class WatchedChannel implements Channel {
   }
 
   async send(message: Uint8Array): Promise<void> {
+    this.#tally.send(message)
     await this.#channel.send(message)
     this.#moved()
   }
@@ -67,6 +71,7 @@ export class WatchedChannel implements Channel {
 
   async *#receive(): AsyncGenerator<Uint8Array, void> {
     for await (const message of this.#channel.messages) {
+      this.#tally.receive(message)
       this.#moved()
       yield message
     }

@@ -37,7 +37,7 @@ test('gossip: every message and its bytes, by direction', async () => {
   await onTwo(async (net, a, b) => {
     // Of two nodes each hears what the other says, and passes nothing on.
     const count = () => {
-      const [ofA, ofB] = [diagnosticsOf(a).gossip, diagnosticsOf(b).gossip]
+      const [ofA, ofB] = [diagnosticsOf(a).traffic.gossip, diagnosticsOf(b).traffic.gossip]
       expect(ofA.received).toEqual(ofB.sent)
       expect(ofB.received).toEqual(ofA.sent)
       return { a: ofA.sent, messages: net.traffic.gossip.messages }
@@ -60,10 +60,59 @@ test('gossip: hints count as messages, sent and received', async () => {
     await net.until('c is suspected', 20_000, () => diagnosticsOf(a).doubts.suspected > 0)
     await net.run(1_000)
     const said = [a, b].map(
-      (node) => diagnosticsOf(node).gossip.sent.messages - diagnosticsOf(node).self.beat,
+      (node) => diagnosticsOf(node).traffic.gossip.sent.messages - diagnosticsOf(node).self.beat,
     )
     // One of the two was the first to hint, and the other spared itself the same.
     expect(said.sort()).toEqual([0, 1])
+  })
+})
+
+test('syncs: every message and its bytes, by direction', async () => {
+  await onTwo(async (net, a, b) => {
+    const [ofA, ofB] = [diagnosticsOf(a).traffic.sync, diagnosticsOf(b).traffic.sync]
+    expect(ofA.received).toEqual(ofB.sent)
+    expect(ofB.received).toEqual(ofA.sent)
+    expect(ofA.sent.messages).toBeGreaterThan(1)
+    // Nothing else has gone this way: no probe has been needed yet.
+    expect(ofA.sent.bytes + ofB.sent.bytes).toBe(net.traffic.sync.bytes)
+    b.registry.register(service('s', { metadata: { text: 'x'.repeat(1_000) } }))
+    net.oneWay(b, a)
+    await net.run(PERIOD_MS)
+    net.heal()
+    await net.run(60_000)
+    // What gossip lost came by a sync.
+    expect(a.registry.lookup('s').ok).toBe(true)
+    expect(diagnosticsOf(a).traffic.sync.received.bytes - ofA.received.bytes).toBeGreaterThan(1_000)
+  })
+})
+
+test('behind: since when writes have been known to be missing, until they are here', async () => {
+  await onTwo(async (net, a, b) => {
+    expect(of(a, b)).toMatchObject({ behind: false, behindMs: 0 })
+    net.oneWay(b, a)
+    b.registry.register(service('lost'))
+    await net.run(PERIOD_MS)
+    net.heal()
+    // A frame that does not follow tells of it, and what would bring the rest is lost.
+    b.registry.register(service('s'))
+    await net.until('a knows', 2 * PERIOD_MS, () => of(a, b).behind, 1)
+    expect(of(a, b).behindMs).toBeLessThanOrEqual(1)
+    net.partition(a, b)
+    await net.run(5_000)
+    expect(of(a, b).behindMs).toBeGreaterThan(4_990)
+    expect(of(a, b).behindMs).toBeLessThan(5_010)
+    net.heal()
+    await net.until('all is here', 60_000, () => !of(a, b).behind, 1)
+    expect(of(a, b).behindMs).toBe(0)
+    // The next time counts from its own beginning.
+    await net.run(2 * PERIOD_MS)
+    net.oneWay(b, a)
+    b.registry.register(service('lost again'))
+    await net.run(PERIOD_MS)
+    net.heal()
+    b.registry.register(service('t'))
+    await net.until('a knows', 2 * PERIOD_MS, () => of(a, b).behind, 1)
+    expect(of(a, b).behindMs).toBeLessThanOrEqual(1)
   })
 })
 

@@ -53,7 +53,11 @@ test('of late ticks the worst counts, in seconds', async () => {
 test('single figures, each of its own field', async () => {
   const readings = await readingsOf(() => ({
     awareness: 3,
-    gossip: { sent: { messages: 11, bytes: 12 }, received: { messages: 13, bytes: 14 } },
+    traffic: {
+      gossip: { sent: { messages: 11, bytes: 12 }, received: { messages: 13, bytes: 14 } },
+      sync: { sent: { messages: 22, bytes: 23 }, received: { messages: 24, bytes: 25 } },
+    },
+    watches: { readers: 26, snapshots: 27, coalesced: 28, lateMs: 2_900 },
     gaps: 15,
     lookups: { found: 16, stale: 17, noservice: 18, noversion: 19, nofunction: 20, noinstance: 21 },
     doubts: { suspected: 4, flapping: 5 },
@@ -67,6 +71,12 @@ test('single figures, each of its own field', async () => {
   expect(valuesOf(readings, 'awareness')).toEqual({ '': 3 })
   expect(valuesOf(readings, 'gossip_messages_total')).toEqual({ sent: 11, received: 13 })
   expect(valuesOf(readings, 'gossip_bytes_total')).toEqual({ sent: 12, received: 14 })
+  expect(valuesOf(readings, 'sync_messages_total')).toEqual({ sent: 22, received: 24 })
+  expect(valuesOf(readings, 'sync_bytes_total')).toEqual({ sent: 23, received: 25 })
+  expect(valuesOf(readings, 'watch_readers')).toEqual({ '': 26 })
+  expect(valuesOf(readings, 'watch_snapshots_total')).toEqual({ '': 27 })
+  expect(valuesOf(readings, 'watch_coalesced_total')).toEqual({ '': 28 })
+  expect(valuesOf(readings, 'watch_lag_seconds')).toEqual({ '': 2.9 })
   expect(valuesOf(readings, 'lookups_total')).toEqual({
     found: 16,
     stale: 17,
@@ -96,6 +106,7 @@ const node = (fields: Partial<NodeDiagnostics>): NodeDiagnostics => ({
   head: { incarnation: 2, version: 5 },
   claimed: { incarnation: 2, version: 5 },
   behind: false,
+  behindMs: 0,
   neighbour: false,
   holdsOfUs: null,
   doubt: null,
@@ -124,13 +135,14 @@ test('missing writes: those past what is held, and all of a life of which nothin
   const readings = await readingsOf(() => ({
     nodes: [
       node({}),
-      node({ behind: true, claimed: { incarnation: 2, version: 8 } }),
-      node({ behind: true, claimed: { incarnation: 3, version: 10 } }),
+      node({ behind: true, behindMs: 400, claimed: { incarnation: 2, version: 8 } }),
+      node({ behind: true, behindMs: 1_500, claimed: { incarnation: 3, version: 10 } }),
       node({ behind: true, claimed: { incarnation: 3, version: 100 }, head: null }),
     ],
   }))
   expect(valuesOf(readings, 'writes_missing')).toEqual({ '': 3 + 10 + 100 })
   expect(valuesOf(readings, 'nodes_behind')).toEqual({ '': 3 })
+  expect(valuesOf(readings, 'convergence_lag_seconds')).toEqual({ '': 1.5 })
 })
 
 test('every event is counted, from the first to the stop', async () => {

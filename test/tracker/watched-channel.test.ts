@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { VirtualClock } from '../../src/testing/index.ts'
 import { sleep } from '../../src/tracker/sleep.ts'
 import type { Channel, Clock } from '../../src/tracker/ports.ts'
+import { TrafficTally } from '../../src/tracker/traffic-tally.ts'
 import { WatchedChannel } from '../../src/tracker/watched-channel.ts'
 
 /** Counts timers that are set and neither run nor cancelled. */
@@ -50,7 +51,7 @@ function stub() {
 test('a channel in which nothing moves is broken off, one in which anything does is not', async () => {
   const clock = new VirtualClock()
   const { channel, sends, aborts } = stub()
-  const watched = new WatchedChannel(channel, clock, 1_000, new AbortController().signal)
+  const watched = new WatchedChannel(channel, clock, 1_000, new AbortController().signal, new TrafficTally())
   await clock.advance(900)
   const sending = watched.send(new Uint8Array(1))
   sends[0]?.()
@@ -67,7 +68,7 @@ test('a channel in which nothing moves is broken off, one in which anything does
 test('tells once when it has stood still for a while', async () => {
   const clock = new VirtualClock()
   const { channel, sends } = stub()
-  const watched = new WatchedChannel(channel, clock, 1_000, new AbortController().signal)
+  const watched = new WatchedChannel(channel, clock, 1_000, new AbortController().signal, new TrafficTally())
   let told = 0
   watched.onStill(500, () => told++)
   await clock.advance(400)
@@ -88,7 +89,7 @@ test.each(['stop', 'abort'] as const)(
     const { clock, pending } = counted(new VirtualClock())
     const { channel, sends, aborts } = stub()
     const controller = new AbortController()
-    const watched = new WatchedChannel(channel, clock, 1_000, controller.signal)
+    const watched = new WatchedChannel(channel, clock, 1_000, controller.signal, new TrafficTally())
     watched.onStill(500, () => undefined)
     expect(pending()).toBe(2)
     const sending = watched.send(new Uint8Array(1))
