@@ -19,6 +19,9 @@ def resize(terminal, columns, rows):
 child, terminal = pty.fork()
 if child == 0:
     os.environ["TERM"] = "xterm-256color"
+    # Node sees what a machine of a CI can show, and would go by that.
+    for name in ("CI", "NO_COLOR", "FORCE_COLOR"):
+        os.environ.pop(name, None)
     # The size is set before the command asks for it.
     sys.stdin.readline()
     os.execvp(sys.argv[1], sys.argv[1:])
