@@ -33,11 +33,17 @@ module.exports = {
       '^node_modules/prom-client/',
       '^(node:)?events$',
     ]),
+    only('http', [
+      '^src/registry/(drain|registration|registry|service|types)\\.ts$',
+      '^src/tracker/(check|monitor|ports|surface|system)\\.ts$',
+      '^src/version\\.ts$',
+      '^(node:)?(crypto|http|net)$',
+    ]),
     {
       name: 'nobody-imports-a-face',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/metrics/' },
-      to: { path: '^(src/metrics/|node_modules/prom-client/)' },
+      from: { path: '^src/', pathNot: '^src/(metrics|http)/' },
+      to: { path: '^(src/(metrics|http)/|node_modules/prom-client/)' },
     },
     {
       name: 'only-the-libp2p-transport-imports-libp2p',
@@ -49,7 +55,7 @@ module.exports = {
       name: 'nobody-imports-the-public-list',
       severity: 'error',
       from: { path: '^src/' },
-      to: { path: '^src/(transports/libp2p/|testing/|metrics/)?index\\.ts$' },
+      to: { path: '^src/(transports/libp2p/|testing/|metrics/|http/)?index\\.ts$' },
     },
     {
       name: 'src-stands-alone',
