@@ -34,8 +34,8 @@ module.exports = {
       '^(node:)?events$',
     ]),
     only('http', [
-      '^src/registry/(drain|registration|registry|service|types)\\.ts$',
-      '^src/tracker/(check|monitor|ports|surface|system)\\.ts$',
+      '^src/registry/(drain|registration|registry|service|types|watch-types)\\.ts$',
+      '^src/tracker/(check|monitor|ports|surface|system|types)\\.ts$',
       '^src/version\\.ts$',
       '^(node:)?(crypto|http|net)$',
     ]),

@@ -19,6 +19,8 @@ import { Registrations } from './registrations.ts'
 import type { Route, Routes } from './route.ts'
 import { Router } from './router.ts'
 import type { Match } from './router.ts'
+import { streamRoutes } from './stream-routes.ts'
+import { Streams } from './streams.ts'
 
 /** Passes a request on to whoever comes after. */
 export type Next = (error?: unknown) => void
@@ -33,6 +35,7 @@ export class Face {
   readonly #rate: Rate
   readonly #health: Health
   readonly #registrations: Registrations
+  readonly #streams: Streams
   readonly #router: Router<Methods>
   #closed = false
 
@@ -43,9 +46,11 @@ export class Face {
     this.#rate = new Rate(options.requestsPerSecond, options.clock)
     this.#health = new Health(registry)
     this.#registrations = new Registrations(registry, options)
+    this.#streams = new Streams(registry, options)
     this.#router = new Router<Methods>({
       ...readRoutes(registry),
       ...registrationRoutes(this.#registrations),
+      ...streamRoutes(this.#streams),
       ...healthRoutes(registry, this.#health),
       ...documentRoutes(),
     })
@@ -82,6 +87,7 @@ export class Face {
     this.#closed = true
     this.#health.close()
     this.#registrations.close()
+    this.#streams.close()
   }
 
   /** Undefined: somebody else sees to the response. */

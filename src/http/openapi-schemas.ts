@@ -77,6 +77,15 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     ['reason', 'zone', 'suspect'],
   ),
   Hit: record({ ok: { const: true }, service: ref('Instance'), stale: flag, degraded: flag }),
+  Snapshot: record({
+    service: text,
+    epoch: text,
+    revision: count,
+    instances: listOf(ref('Instance')),
+    stale: flag,
+    degraded: flag,
+    reset: flag,
+  }),
   Explanation: record(
     {
       instance: ref('Instance'),

@@ -7,6 +7,11 @@ const answers = (description: string, schema: Schema): Response => ({
   content: { 'application/json': { schema } },
 })
 
+const tells = (description: string): Response => ({
+  description,
+  content: { 'text/event-stream': { schema: text } },
+})
+
 const refuses = (description: string, headers?: Response['headers']): Response => ({
   description,
   ...(headers && { headers }),
@@ -52,6 +57,11 @@ const FILTERS = [
   ),
 ]
 
+const STALE = [
+  query('stale', 'What is answered when nothing would be.', oneOf('fail-closed', 'keep-last')),
+  query('maxStaleMs', 'For how long what was stands in.', { type: 'number', minimum: 1 }),
+]
+
 const LOOKUP = [
   NAME,
   VERSION,
@@ -67,9 +77,13 @@ const LOOKUP = [
     oneOf('round-robin', 'random', 'weighted', 'least-pending', 'hash', 'first'),
   ),
   query('key', 'What the balance hash goes by.'),
-  query('stale', 'What is answered when nothing would be.', oneOf('fail-closed', 'keep-last')),
-  query('maxStaleMs', 'For how long what was stands in.', { type: 'number', minimum: 1 }),
+  ...STALE,
 ]
+
+const LAST_EVENT_ID = query(
+  'lastEventId',
+  'Goes on after this event. The header Last-Event-ID does too, and comes first.',
+)
 
 /** What every route may answer that is open to all, */
 const OPEN = {
@@ -206,6 +220,26 @@ export const OPENAPI: OpenApi = {
     '/v1/diagnostics': {
       get: read('diagnostics', 'What the node knows of its own work.', [], {
         '200': answers('Counters are of the time since its start.', ref('Diagnostics')),
+      }),
+    },
+    '/v1/watch/{name}': {
+      get: read(
+        'watch',
+        'The instances of a service, now and at every change.',
+        [NAME, VERSION, ...FILTERS, ...STALE, LAST_EVENT_ID],
+        {
+          '200': tells(
+            'Events `snapshot`, with a Snapshot as data. The first is called `reset` where the last id cannot be followed.',
+          ),
+        },
+      ),
+    },
+    '/v1/events': {
+      get: read('events', 'What happens, from now on.', [LAST_EVENT_ID], {
+        '200': tells(
+          'Events of the registry and its tracker, by their names, with their payloads as data. The first is `open` for who begins, ' +
+            'and `reset` where the last id cannot be followed: then all may have changed.',
+        ),
       }),
     },
     '/v1/registrations': {

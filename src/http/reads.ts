@@ -7,7 +7,7 @@ import { problem } from './problem.ts'
 import { optionsIn } from './query-string.ts'
 import type { Route, Routes } from './route.ts'
 
-const FILTERS = [
+export const FILTERS = [
   'node',
   'function',
   'state',

@@ -22,7 +22,7 @@ export interface Route {
   /** Answers whatever `hosts` and the rate say, and though the registry is closed: so that a supervisor is always told. */
   readonly always?: boolean
   /** Undefined: it sees to the response itself. Throws or rejects with a `RollcallError`. */
-  readonly answer: (question: Question) => Answer | undefined | Promise<Answer>
+  readonly answer: (question: Question) => Answer | Promise<Answer> | undefined
 }
 
 export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE'
