@@ -7,6 +7,7 @@ const REAL = [
   'test/processes/**/*.test.ts',
   'test/examples/**/*.test.ts',
   'test/faults/**/*.test.ts',
+  'test/http/sockets/**/*.test.ts',
 ]
 
 export default defineConfig({
