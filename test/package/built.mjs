@@ -1,6 +1,7 @@
 // The built package as its users get it: by its own name, through its exports, without any loader.
 import assert from 'node:assert/strict'
 import { createRegistry, Monitor, RollcallError } from 'rollcall'
+import { serveHttp } from 'rollcall/http'
 import { libp2pTransport } from 'rollcall/libp2p'
 import { collectMetrics } from 'rollcall/metrics'
 import { cluster, simulate } from 'rollcall/testing'
@@ -13,6 +14,9 @@ const found = await b.waitFor('S', '~> 1.1', { timeoutMs: 10_000 })
 assert.equal(found.node, a.tracker.id)
 assert.throws(() => a.register({ name: 'S', version: '1' }), RollcallError)
 assert.equal(typeof collectMetrics(a).stop, 'function')
+const server = await serveHttp(a, { port: 0 })
+const response = await fetch(`${server.url}/v1/lookup/S?version=1.0.0`)
+assert.equal((await response.json()).service.version, '1.2.0')
 await Promise.all([a.close(), b.close()])
 
 await simulate({ seed: 1 }, async (net) => {
