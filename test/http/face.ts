@@ -122,6 +122,13 @@ export class Reader {
     return this.events.at(-1)?.id
   }
 
+  /** Lets go of all it has read. Returns how many events that were. */
+  forget(): number {
+    this.text = ''
+    this.comments.length = 0
+    return this.events.splice(0).length
+  }
+
   data(at: number): unknown {
     return JSON.parse(this.events.at(at)?.data ?? 'null')
   }
