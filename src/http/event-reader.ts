@@ -45,7 +45,6 @@ export class EventReader {
   }
 
   #next(): Part | undefined {
-    if (!this.#stream.isOpen) return undefined
     const opening = this.#opening
     this.#opening = undefined
     if (opening !== undefined) return opening

@@ -27,11 +27,10 @@ export class EventStream {
   constructor(request: IncomingMessage, response: ServerResponse) {
     this.#request = request
     this.#response = response
-    // A response that waits for an earlier one of its connection is not told when that closes.
-    request.socket.once('close', this.#close)
-    response.once('close', this.#close).on('drain', this.#drained)
-    // The connection is of no use afterwards, and would outlive the registry.
+    // So the connection ends with it, and is what tells of the end also where an earlier response is on its way.
     response.shouldKeepAlive = false
+    request.socket.once('close', this.#close)
+    response.on('drain', this.#drained)
     response.writeHead(200, HEADERS).write(GREETING)
     // Its end has been told already.
     if (request.socket.destroyed) queueMicrotask(this.#close)
@@ -58,7 +57,6 @@ export class EventStream {
   /** Says that it lives, or cuts off a reader that has taken nothing since the beat before the last. */
   beat(): void {
     if (this.isOpen && !this.#response.writableNeedDrain) {
-      this.#missed = 0
       this.#response.write(HEARTBEAT)
       return
     }
@@ -92,8 +90,6 @@ export class EventStream {
   readonly #close = (): void => {
     if (this.#closed) return
     this.#closed = true
-    this.#request.socket.off('close', this.#close)
-    this.#response.off('close', this.#close).off('drain', this.#drained)
     this.#resume?.()
     for (const listener of this.#onClose) listener()
   }

@@ -57,6 +57,13 @@ class End extends Duplex {
   }
 }
 
+/** A connection in memory to a server. */
+export function connectTo(server: Server): Duplex {
+  const [near, far] = End.pair()
+  server.emit('connection', far)
+  return near
+}
+
 export interface Asked {
   readonly method?: string
   readonly lastEventId?: string | undefined
@@ -104,13 +111,11 @@ export class Reader {
 
   /** Over a connection of its own: in memory to a server, or to a port of this machine. */
   static ask(target: Server | number, path: string, { method = 'GET', lastEventId }: Asked = {}): Reader {
-    const headers = lastEventId === undefined ? {} : { 'Last-Event-ID': lastEventId }
-    if (typeof target === 'number') {
-      return new Reader(sendRequest({ port: target, path, method, headers, agent: false }))
-    }
-    const [near, far] = End.pair()
-    target.emit('connection', far)
-    return new Reader(sendRequest({ createConnection: () => near, path, method, headers }))
+    const last = lastEventId === undefined ? {} : { 'Last-Event-ID': lastEventId }
+    const headers = { Connection: 'keep-alive', ...last }
+    return typeof target === 'number'
+      ? new Reader(sendRequest({ port: target, path, method, headers, agent: false }))
+      : new Reader(sendRequest({ createConnection: () => connectTo(target), path, method, headers }))
   }
 
   /** Names of the events so far. */

@@ -33,12 +33,12 @@ export class Scene implements AsyncDisposable {
   readonly registry: Registry
   readonly streams: Streams
   readonly clock = new CountedClock()
-  readonly #server: Server
+  readonly server: Server
 
   private constructor(registry: Registry, options: Partial<StreamsOptions>) {
     this.registry = registry
     this.streams = new Streams(registry, { ...OPTIONS, clock: this.clock, ...options })
-    this.#server = serverOf(this.streams)
+    this.server = serverOf(this.streams)
   }
 
   static async open(options: Partial<StreamsOptions> = {}): Promise<Scene> {
@@ -46,7 +46,7 @@ export class Scene implements AsyncDisposable {
   }
 
   ask(path: string, asked?: Asked): Reader {
-    return Reader.ask(this.#server, path, asked)
+    return Reader.ask(this.server, path, asked)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
