@@ -4,11 +4,9 @@ import { frame, PIECE_BYTES } from './frame.ts'
 /** A burst above it is cheaper to read anew, as services, than event by event. */
 const MAX_EVENTS = 1_000
 
-interface Kept {
+interface Told {
   readonly name: string
   readonly payload: object
-  /** Once it is sealed. */
-  frame: Buffer | undefined
 }
 
 /** Some events in a row, as they are sent. */
@@ -25,11 +23,12 @@ export interface Part {
 export class EventLog {
   readonly #epoch: string
   readonly #maxBytes: number
-  readonly #kept = new Map<number, Kept>()
-  #newest = 0
-  /** Up to this number events are written out. */
-  #sealed = 0
+  /** Not written out yet, by number. */
+  readonly #fresh = new Map<number, Told>()
+  readonly #frames = new Map<number, Buffer>()
+  /** Of the frames. */
   #bytes = 0
+  #newest = 0
   /** The last part that was made: readers who keep up all ask for the same. */
   #part: (Part & { readonly from: number }) | undefined
 
@@ -45,19 +44,25 @@ export class EventLog {
 
   /** Costs little, since many may come at once: see `seal`. */
   append(name: string, payload: object): void {
-    this.#kept.set(++this.#newest, { name, payload, frame: undefined })
-    if (this.#kept.size > MAX_EVENTS) this.#forgetOldest()
+    this.#fresh.set(++this.#newest, { name, payload })
+    if (this.#size > MAX_EVENTS) this.#forgetOldest()
   }
 
-  /** Writes out what has come and is still kept: from now on it can be read. */
+  /** Writes out what has come, the latest first, as far as it is kept: from now on it can be read. */
   seal(): void {
-    for (let number = Math.max(this.#sealed, this.#before) + 1; number <= this.#newest; number++) {
-      const kept = this.#kept.get(number) as Kept
-      kept.frame = frame(kept.name, { epoch: this.#epoch, number }, kept.payload)
-      this.#bytes += kept.frame.length
+    let bytes = 0
+    for (const [number, { name, payload }] of [...this.#fresh].reverse()) {
+      const written = frame(name, { epoch: this.#epoch, number }, payload)
+      bytes += written.length
+      if (bytes > this.#maxBytes && number < this.#newest) {
+        while (this.#before < number) this.#forgetOldest()
+        break
+      }
+      this.#fresh.delete(number)
+      this.#frames.set(number, written)
+      this.#bytes += written.length
     }
-    this.#sealed = this.#newest
-    while (this.#bytes > this.#maxBytes && this.#kept.size > 1) this.#forgetOldest()
+    while (this.#bytes > this.#maxBytes && this.#size > 1) this.#forgetOldest()
   }
 
   /** Whether all that came after an event is still kept. */
@@ -85,14 +90,24 @@ export class EventLog {
 
   /** The number of the last event that is forgotten. */
   get #before(): number {
-    return this.#newest - this.#kept.size
+    return this.#newest - this.#size
+  }
+
+  /** The number of the last event that is written out. */
+  get #sealed(): number {
+    return this.#newest - this.#fresh.size
+  }
+
+  /** How many are kept. */
+  get #size(): number {
+    return this.#frames.size + this.#fresh.size
   }
 
   #join(from: number): Part {
     const frames: Buffer[] = []
     let to = from
     for (let bytes = 0; bytes < PIECE_BYTES && to < this.#sealed; to++) {
-      const next = this.#kept.get(to + 1)?.frame as Buffer
+      const next = this.#frames.get(to + 1) as Buffer
       frames.push(next)
       bytes += next.length
     }
@@ -101,7 +116,8 @@ export class EventLog {
 
   #forgetOldest(): void {
     const oldest = this.#before + 1
-    this.#bytes -= this.#kept.get(oldest)?.frame?.length ?? 0
-    this.#kept.delete(oldest)
+    this.#bytes -= this.#frames.get(oldest)?.length ?? 0
+    this.#frames.delete(oldest)
+    this.#fresh.delete(oldest)
   }
 }

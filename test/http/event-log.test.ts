@@ -108,6 +108,18 @@ describe('bounds', () => {
     expect(keptBy(log)).toBe(1_000)
   })
 
+  test('nor of big ones, and lets go of them', () => {
+    let written = 0
+    const log = new EventLog('life', 50_000)
+    append(log, 10)
+    log.seal()
+    for (let n = 0; n < 900; n++) log.append('e', { toJSON: () => `${written++}${'x'.repeat(1_000)}` })
+    log.seal()
+    expect(keptBy(log)).toBe(48)
+    // And the one that was too much.
+    expect(written).toBe(49)
+  })
+
   test('an event is written out once, and readers in step share what they are sent', () => {
     let written = 0
     const log = new EventLog('life', MIB)
