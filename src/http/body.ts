@@ -53,10 +53,10 @@ function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
     const end = (): void => settle(() => resolve(Buffer.concat(chunks)))
     const breakOff = (): void => settle(() => reject(refusal(400, 'The body breaks off')))
     const settle = (say: () => void): void => {
-      request.off('data', read).off('end', end).off('error', breakOff).off('close', breakOff)
+      request.off('data', read).off('end', end).off('error', breakOff)
       say()
     }
-    request.on('data', read).on('end', end).on('error', breakOff).on('close', breakOff)
+    request.on('data', read).on('end', end).on('error', breakOff)
   })
 }
 

@@ -148,7 +148,7 @@ function targetOf({ url = '/' }: IncomingMessage): { readonly path: string; read
 
 const routeOf = ({ target }: Match<Methods>, { method = '' }: IncomingMessage): Route | undefined => {
   const asked = method === 'HEAD' ? 'GET' : method
-  return Object.hasOwn(target, asked) ? target[asked as keyof Methods] : undefined
+  return target[asked as keyof Methods]
 }
 
 function notAllowed(methods: Methods): Refusal {

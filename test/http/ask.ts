@@ -9,7 +9,7 @@ import type { Answered } from './contract.ts'
 
 export interface Asking {
   readonly headers?: Readonly<Record<string, string>>
-  /** Sent as JSON, or as it is where it is a text. */
+  /** Sent as JSON, or as it is where it is a text or bytes. */
   readonly body?: unknown
   /** Of the client. */
   readonly from?: string
@@ -27,7 +27,8 @@ export const askOf =
   (handler: HttpHandler): Ask =>
   async (line, { headers = {}, body, from = '127.0.0.1' } = {}) => {
     const [, method = '', url = ''] = /^(\S+) (.*)$/.exec(line) ?? []
-    const payload = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
+    const isWritten = body === undefined || typeof body === 'string' || Buffer.isBuffer(body)
+    const payload = isWritten ? body : JSON.stringify(body)
     const {
       statusCode,
       payload: text,

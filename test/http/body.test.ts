@@ -5,7 +5,7 @@ import type { Reply } from './ask.ts'
 const MAIL = JSON.stringify({ name: 'Mail', version: '1.0.0', leaseMs: 10_000 })
 
 /** What a PUT of this is answered. */
-async function put(body: string | undefined, headers: object = {}, maxBodyBytes = 65_536): Promise<Reply> {
+async function put(body: string | Buffer, headers: object = {}, maxBodyBytes = 65_536): Promise<Reply> {
   let reply: Reply | undefined
   await onNode(
     async ({ ask }) => {
@@ -76,6 +76,14 @@ describe('what a body is', () => {
     const metadata = `${'['.repeat(100)}${']'.repeat(100)}`
     const reply = await put(MAIL.replace('}', `,"metadata":{"a":${metadata}}}`))
     expect([reply.status, codeIn(reply)]).toEqual([400, 'ROLLCALL_LIMIT_EXCEEDED'])
+  })
+
+  test('not what is no UTF-8', async () => {
+    const reply = await put(Buffer.from(MAIL.replace('Mail', 'M\u00e9l'), 'latin1'))
+    expect([reply.status, codeIn(reply)]).toEqual([400, 'ROLLCALL_HTTP_BODY'])
+    expect((await put(MAIL.replace('Mail', 'M\u00e9l'))).json).toMatchObject({
+      instance: { name: 'M\u00e9l' },
+    })
   })
 
   test('a mark of the byte order before it is nothing', async () => {

@@ -42,8 +42,8 @@ describe('the rate', () => {
   test('remembers 10,000 addresses, and forgets the quietest first', () => {
     const rate = new Rate(1, new VirtualClock())
     const spend = (address: string): number => passes(rate, 2, address)
-    spend('quiet')
     spend('busy')
+    spend('quiet')
     for (let n = 0; n < 9_998; n++) spend(`10.0.${n >> 8}.${n & 255}`)
     spend('busy')
     expect(rate.size).toBe(10_000)

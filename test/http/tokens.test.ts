@@ -81,6 +81,7 @@ describe('with tokens', () => {
     ['write-me', 401],
     ['Bearer', 401],
     ['Bearer write me', 401],
+    ['Bearer write-me too', 401],
     ['Bearer wr\u00efte-me', 401],
   ])('the header %s', async (authorization, status) => {
     await onNode(async ({ ask }) => {

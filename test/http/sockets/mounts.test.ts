@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { RequestListener, Server } from 'node:http'
 import { once } from 'node:events'
+import { connect } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 import fastify from 'fastify'
@@ -71,6 +72,22 @@ async function checkMount(port: number, path: string): Promise<void> {
   await expect.poll(() => reader.data(-1)).toMatchObject({ instances: [] })
   reader.leave()
 }
+
+test('a registration whose body is still coming when the handler closes is none', async () => {
+  const port = await portOf(handler)
+  const socket = connect(port, '127.0.0.1').setEncoding('latin1')
+  let text = ''
+  socket.on('data', (piece: string) => (text += piece))
+  const head = ['PUT /v1/registrations/a HTTP/1.1', 'Host: x', 'Authorization: Bearer t']
+  const rest = ['Content-Type: application/json', `Content-Length: ${BODY.length}`, '', BODY.slice(0, -1)]
+  socket.write([...head, 'Expect: 100-continue', ...rest].join('\r\n'))
+  await expect.poll(() => text).toMatch(/^HTTP\/1\.1 100/)
+  handler.close()
+  socket.write('}')
+  await expect.poll(() => text).toMatch(/HTTP\/1\.1 503 [^]*ROLLCALL_CLOSED/)
+  expect(registry.services()).toEqual([])
+  socket.destroy()
+})
 
 describe('the handler lives', () => {
   test('in a server of node:http', async () => {
