@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { print } from '../tracker/check.ts'
 import { hasBody } from './answer.ts'
 import { Refusal } from './problem.ts'
 
@@ -27,17 +28,17 @@ export async function readBody(
 function checkType({ headers }: IncomingMessage): void {
   const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';')
   if (type.trim() !== 'application/json') {
-    throw refusal(415, `The content type is ${JSON.stringify(type)}: must be application/json`)
+    throw refusal(415, `The content type is ${print(type)}: must be application/json`)
   }
   for (const parameter of parameters) {
     const [name = '', value = ''] = parameter.split('=')
     if (name.trim() === 'charset' && !/^"?utf-?8"?$/.test(value.trim())) {
-      throw refusal(415, `The charset is ${JSON.stringify(value)}: must be utf-8`)
+      throw refusal(415, `The charset is ${print(value)}: must be utf-8`)
     }
   }
   const encoding = headers['content-encoding'] ?? 'identity'
   if (encoding !== 'identity') {
-    throw refusal(415, `The content encoding is ${JSON.stringify(encoding)}: must be none`)
+    throw refusal(415, `The content encoding is ${print(encoding)}: must be none`)
   }
 }
 

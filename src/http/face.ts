@@ -17,7 +17,7 @@ import { readRoutes } from './reads.ts'
 import { registrationRoutes } from './registration-routes.ts'
 import { Registrations } from './registrations.ts'
 import type { Route, Routes } from './route.ts'
-import { Router } from './router.ts'
+import { decodeParameter, Router } from './router.ts'
 import type { Match } from './router.ts'
 import { streamRoutes } from './stream-routes.ts'
 import { Streams } from './streams.ts'
@@ -26,6 +26,13 @@ import { Streams } from './streams.ts'
 export type Next = (error?: unknown) => void
 
 type Methods = Routes[string]
+
+interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  /** Called before a body is read. */
+  readonly willRead: () => void
+}
 
 /** All that a registry answers over HTTP. */
 export class Face {
@@ -64,8 +71,14 @@ export class Face {
     next: Next | undefined,
     willRead: () => void = NOTHING,
   ): void {
+    const target = targetOf(request)
+    const match = this.#router.find(target.path)
+    if (match === undefined && next !== undefined) {
+      next()
+      return
+    }
     try {
-      const answer = this.#answer(request, response, next, willRead)
+      const answer = this.#answer({ request, response, willRead }, match, target.search)
       if (answer instanceof Promise) {
         answer.then(
           (later) => this.#send(request, response, later),
@@ -92,29 +105,22 @@ export class Face {
 
   /** Undefined: somebody else sees to the response. */
   #answer(
-    request: IncomingMessage,
-    response: ServerResponse,
-    next: Next | undefined,
-    willRead: () => void,
+    { request, response, willRead }: Exchange,
+    match: Match<Methods> | undefined,
+    search: string,
   ): ReturnType<Route['answer']> {
-    const { path, search } = targetOf(request)
-    const match = this.#router.find(path)
-    if (match === undefined && next !== undefined) {
-      next()
-      return undefined
-    }
     const route = match && routeOf(match, request)
     if (route?.always !== true) this.#admit(request)
-    if (match === undefined)
-      throw new Refusal('ROLLCALL_HTTP_NOT_FOUND', 404, 'There is nothing at this path')
+    if (match === undefined) throw nothingThere()
     if (route === undefined) throw notAllowed(match.target)
     this.#auth.check(route.access, request.headers.authorization)
     if ((this.#closed || this.#registry.closed) && route.always !== true) {
       throw new RollcallError('ROLLCALL_CLOSED')
     }
+    const parameter = decodeParameter(match.parameter)
     const query = readQueryString(search, route.parameters ?? [])
     const body = (): Promise<unknown> => readBody(request, this.#options.maxBodyBytes, willRead)
-    return route.answer({ parameter: match.parameter, query, body, request, response })
+    return route.answer({ parameter, query, body, request, response })
   }
 
   #admit(request: IncomingMessage): void {
@@ -150,6 +156,9 @@ const routeOf = ({ target }: Match<Methods>, { method = '' }: IncomingMessage): 
   const asked = method === 'HEAD' ? 'GET' : method
   return target[asked as keyof Methods]
 }
+
+const nothingThere = (): Refusal =>
+  new Refusal('ROLLCALL_HTTP_NOT_FOUND', 404, 'There is nothing at this path')
 
 function notAllowed(methods: Methods): Refusal {
   const allowed = Object.keys(methods).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))

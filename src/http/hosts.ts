@@ -1,3 +1,4 @@
+import { print } from '../tracker/check.ts'
 import { Refusal } from './problem.ts'
 
 /** Names by which a server on a loopback address is called. */
@@ -14,7 +15,7 @@ export function checkHost(host: string | undefined, hosts: readonly string[] | u
   throw new Refusal(
     'ROLLCALL_HTTP_FORBIDDEN',
     403,
-    `The header Host is ${JSON.stringify(host ?? '')}: must be one of ${hosts.join(', ')} (see the option hosts)`,
+    `The header Host is ${print(host ?? '')}: must be one of ${hosts.join(', ')} (see the option hosts)`,
   )
 }
 

@@ -3,7 +3,7 @@ import { argumentError } from '../tracker/check.ts'
 /** Where a path leads. */
 export interface Match<Target> {
   readonly target: Target
-  /** What stands in the path for its `:word`, decoded; '' in a path that has none. */
+  /** What stands in the path for its `:word`, as it was sent, and never empty; '' in a path that has none. */
   readonly parameter: string
 }
 
@@ -24,17 +24,14 @@ export class Router<Target> {
     }
   }
 
-  /**
-   * Undefined: the path leads nowhere. A parameter is decoded once, and is never empty. Throws `ROLLCALL_INVALID_ARGUMENT` for one
-   * that is not the percent-encoding of a text.
-   */
+  /** Undefined: the path leads nowhere. */
   find(path: string): Match<Target> | undefined {
     const fixed = this.#fixed.get(path)
     if (fixed !== undefined) return fixed
     const segments = path.split('/')
     for (const pattern of this.#patterns) {
       const parameter = match(pattern.segments, segments)
-      if (parameter !== undefined) return { target: pattern.target, parameter: decode(parameter) }
+      if (parameter !== undefined) return { target: pattern.target, parameter }
     }
     return undefined
   }
@@ -51,7 +48,8 @@ function match(pattern: readonly string[], segments: readonly string[]): string 
   return parameter
 }
 
-function decode(text: string): string {
+/** Decodes a parameter, once. Throws `ROLLCALL_INVALID_ARGUMENT` for what is not the percent-encoding of a text. */
+export function decodeParameter(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

@@ -77,6 +77,24 @@ describe('as a middleware', () => {
     })
   })
 
+  test('what comes after it answers for its own faults', async () => {
+    await onNode(async ({ handler }) => {
+      const fault = new Error('of another')
+      let seen: unknown
+      await inject((request, response) => {
+        try {
+          handler(request, response, () => {
+            throw fault
+          })
+        } catch (error) {
+          seen = error
+          response.end()
+        }
+      }, '/elsewhere')
+      expect(seen).toBe(fault)
+    })
+  })
+
   test('what is passed on counts for no limit', async () => {
     await onNode(
       async ({ handler, ask }) => {
@@ -119,6 +137,7 @@ describe('hosts', () => {
         ).toBe(403)
         expect((await ask('GET /openapi.json', { headers })).status).toBe(403)
         expect((await ask('GET /nowhere', { headers })).status).toBe(403)
+        expect((await ask('GET /v1/lookup/%', { headers })).status).toBe(403)
         expect((await ask('GET /healthz', { headers })).status).toBe(200)
         expect((await ask('GET /readyz', { headers })).status).toBe(200)
       },

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { serveHttp } from '../../../src/http/index.ts'
 import type { HttpServer, HttpServerOptions } from '../../../src/http/index.ts'
 import type { Registry } from '../../../src/registry/registry.ts'
+import { CountedClock } from '../counted-clock.ts'
 import { Reader } from '../face.ts'
 import { alone } from '../scene.ts'
 
@@ -105,6 +106,19 @@ describe('a server', () => {
     await server?.close()
     expect(performance.now() - began).toBeLessThan(3_000)
     await slow.over()
+  })
+
+  test('leaves no timer behind', async () => {
+    const clock = new CountedClock()
+    const { port, url } = await serve({ clock })
+    const events = Reader.ask(port, '/v1/events')
+    const headers = { authorization: 'Bearer t', 'content-type': 'application/json' }
+    await fetch(`${url}/v1/registrations/mail`, { method: 'PUT', headers, body: BODY })
+    await fetch(`${url}/v1/registrations/mail`, { method: 'PUT', body: 'x'.repeat(100_000) })
+    await expect.poll(() => events.names).toEqual(['open'])
+    expect(clock.pending).toBeGreaterThan(0)
+    await server?.close()
+    await expect.poll(() => [clock.pending, events.isOver]).toEqual([0, true])
   })
 
   test('is refused a port that is in use, and leaves nothing behind', async () => {
