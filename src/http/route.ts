@@ -25,7 +25,7 @@ export interface Route {
   readonly answer: (question: Question) => Answer | Promise<Answer> | undefined
 }
 
-export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE'
+type Method = 'GET' | 'PUT' | 'POST' | 'DELETE'
 
 /** By path, in which a segment may be a parameter (`:name`), and method. */
 export type Routes = Readonly<Record<string, Readonly<Partial<Record<Method, Route>>>>>

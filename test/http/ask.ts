@@ -7,7 +7,7 @@ import type { SimNode, SimulatedNetwork } from '../../src/testing/index.ts'
 import { checkContract } from './contract.ts'
 import type { Answered } from './contract.ts'
 
-export interface Asking {
+interface Asking {
   readonly headers?: Readonly<Record<string, string>>
   /** Sent as JSON, or as it is where it is a text or bytes. */
   readonly body?: unknown
