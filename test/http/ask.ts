@@ -45,7 +45,7 @@ export const askOf =
       text,
       headers: Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)])),
     }
-    checkContract(method, url, answered)
+    checkContract(method, url, payload?.toString().replace(/^\ufeff/, '') ?? '', answered)
     return { ...answered, json: text === '' ? undefined : JSON.parse(text) }
   }
 

@@ -42,8 +42,16 @@ export const promised = (): string[] =>
     ),
   )
 
-/** Throws where an answer is not what the document promises. `method` and `target` as asked. */
-export function checkContract(method: string, target: string, answered: Answered): void {
+/** Throws where a value is not of this schema of the document. */
+export function checkSchema(name: string, value: unknown): void {
+  expect(faultsOf(`#/components/schemas/${name}`, value), name).toEqual([])
+}
+
+/**
+ * Throws where an answer is not what the document promises, or was given to a body that the document does not allow. `method` and
+ * `target` as asked.
+ */
+export function checkContract(method: string, target: string, body: string, answered: Answered): void {
   const { path, operation } = placeOf(method, target)
   const { status } = answered
   const what = `${method} ${target} ${status}`
@@ -73,6 +81,10 @@ export function checkContract(method: string, target: string, answered: Answered
     ]
     expect(valid(`#/${place.map(escape).join('/')}`, answered), `${what}: ${answered.text}`).toEqual([])
   }
+  const [asked] = Object.values(operation.requestBody?.content ?? {})
+  if (asked !== undefined && body !== '' && status < 300) {
+    checkSchema(String(asked.schema.$ref?.split('/').at(-1)), JSON.parse(body))
+  }
   for (const name of Object.keys(response?.headers ?? {})) {
     expect(answered.headers[name.toLowerCase()], `${what}: ${name}`).toBeDefined()
   }
@@ -94,11 +106,15 @@ function checkHeaders(what: string, method: string, { status, headers, text }: A
 }
 
 function valid(pointer: string, { text, status }: Answered): unknown[] {
+  const body = JSON.parse(text) as { readonly status?: unknown }
+  if (typeof body.status === 'number') expect(body.status).toBe(status)
+  return faultsOf(pointer, body)
+}
+
+function faultsOf(pointer: string, value: unknown): unknown[] {
   const validate = validators.get(pointer) ?? ajv.compile({ $ref: `openapi${pointer}` })
   validators.set(pointer, validate)
-  const body = JSON.parse(text) as { readonly status?: unknown }
-  validate(body)
-  if (typeof body.status === 'number') expect(body.status).toBe(status)
+  validate(value)
   return validate.errors ?? []
 }
 

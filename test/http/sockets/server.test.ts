@@ -1,12 +1,15 @@
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
+import { fork } from 'node:child_process'
 import { request as sendRequest } from 'node:http'
 import { once } from 'node:events'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { networkInterfaces } from 'node:os'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { serveHttp } from '../../../src/http/index.ts'
 import type { HttpServer, HttpServerOptions } from '../../../src/http/index.ts'
 import type { Registry } from '../../../src/registry/registry.ts'
 import { CountedClock } from '../counted-clock.ts'
+import { checkSchema } from '../contract.ts'
 import { Reader } from '../face.ts'
 import { alone } from '../scene.ts'
 
@@ -55,6 +58,8 @@ class Line {
   }
 }
 
+const hasIPv6 = (): boolean => networkInterfaces()['lo']?.some(({ family }) => family === 'IPv6') === true
+
 /** Lets what was sent arrive. */
 const pause = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 50))
 
@@ -72,6 +77,13 @@ describe('a server', () => {
     await server?.close()
     await expect(fetch(`${url}/v1/nodes`)).rejects.toThrow()
     await server?.close()
+  })
+
+  test('answers at an address of IPv6 too, which its url has in brackets', async ({ skip }) => {
+    skip(!hasIPv6(), 'this machine has no IPv6')
+    const { url, port } = await serve({ host: '::1' })
+    expect(url).toBe(`http://[::1]:${port}`)
+    expect((await fetch(`${url}/v1/nodes`)).status).toBe(200)
   })
 
   test('closes at the end of its block', async () => {
@@ -162,6 +174,27 @@ describe('a server', () => {
       .poll(async () => (await fetch(`${server?.url ?? ''}/healthz`).catch(() => undefined))?.status)
       .toBe(200)
   })
+})
+
+test('C65: a process whose registry is closed ends by itself, its connections and leases included', async () => {
+  const child = fork(new URL('child.ts', import.meta.url), { execArgv: ['--import', 'tsx'] })
+  onTestFinished(() => void child.kill())
+  const [port] = (await once(child, 'message')) as [number]
+  const events = Reader.ask(port, '/v1/events')
+  await expect.poll(() => events.names).toEqual(['open'])
+  const headers = { authorization: 'Bearer t', 'content-type': 'application/json' }
+  const put = await fetch(`http://127.0.0.1:${port}/v1/registrations/mail`, {
+    method: 'PUT',
+    headers,
+    body: BODY,
+  })
+  expect(put.status).toBe(201)
+  await expect.poll(() => events.names).toEqual(['open', 'service_up'])
+  child.send('close')
+  const [{ closedAt }] = (await once(child, 'message')) as [{ closedAt: number }]
+  const [code] = (await once(child, 'exit')) as [number]
+  expect(code).toBe(0)
+  expect(Date.now() - closedAt).toBeLessThan(1_000)
 })
 
 describe('the header Host', () => {
@@ -322,6 +355,7 @@ describe('streams', () => {
     await expect
       .poll(() => watch.data(-1))
       .toMatchObject({ instances: [{ version: '1.0.0', state: 'starting' }] })
+    for (const at of watch.events.keys()) checkSchema('Snapshot', watch.data(at))
     for (const { response } of [watch, events]) {
       expect(response?.headers).toMatchObject({
         'content-type': 'text/event-stream',
