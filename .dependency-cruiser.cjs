@@ -39,6 +39,14 @@ module.exports = {
       '^src/version\\.ts$',
       '^(node:)?(crypto|http|net)$',
     ]),
+    // It runs in a browser: of the rest it knows types alone.
+    only('http/page/client', ['^src/registry/types\\.ts$', '^src/tracker/(ports|types)\\.ts$']),
+    {
+      name: 'nobody-imports-what-runs-in-a-browser',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/http/page/client/' },
+      to: { path: '^src/http/page/client/' },
+    },
     {
       name: 'nobody-imports-a-face',
       severity: 'error',
