@@ -10,6 +10,7 @@ import { documentRoutes } from './documents.ts'
 import { Health, healthRoutes } from './health.ts'
 import { checkHost } from './hosts.ts'
 import type { ResolvedHttpOptions } from './options.ts'
+import { pageRoutes } from './page-routes.ts'
 import { problemOf, Refusal } from './problem.ts'
 import { readQueryString } from './query-string.ts'
 import { Rate } from './rate.ts'
@@ -60,6 +61,7 @@ export class Face {
       ...streamRoutes(this.#streams),
       ...healthRoutes(registry, this.#health),
       ...documentRoutes(),
+      ...(options.page ? pageRoutes() : {}),
     })
     registry.tracker.once('close', this.#end)
   }
