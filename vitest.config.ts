@@ -8,6 +8,7 @@ const REAL = [
   'test/examples/**/*.test.ts',
   'test/faults/**/*.test.ts',
   'test/http/sockets/**/*.test.ts',
+  'test/http/browser/**/*.test.ts',
 ]
 
 export default defineConfig({
