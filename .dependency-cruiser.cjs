@@ -39,11 +39,25 @@ module.exports = {
       '^(node:)?(fs/promises|fs|net|os|path|readline|repl|stream|string_decoder|util)$',
     ]),
     only('cli', ['^src/console/', '^(node:)?util$']),
+    only('http', [
+      '^src/registry/(drain|registration|registry|service|types|watch-types)\\.ts$',
+      '^src/tracker/(check|monitor|ports|surface|system|types)\\.ts$',
+      '^src/version\\.ts$',
+      '^(node:)?(crypto|http|net)$',
+    ]),
+    // It runs in a browser: of the rest it knows types alone.
+    only('http/page/client', ['^src/registry/types\\.ts$', '^src/tracker/(ports|types)\\.ts$']),
+    {
+      name: 'nobody-imports-what-runs-in-a-browser',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/http/page/client/' },
+      to: { path: '^src/http/page/client/' },
+    },
     {
       name: 'nobody-imports-a-face',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(metrics|console|cli)/' },
-      to: { path: '^(src/(metrics|console|cli)/|node_modules/prom-client/)' },
+      from: { path: '^src/', pathNot: '^src/(metrics|console|http|cli)/' },
+      to: { path: '^(src/(metrics|console|http|cli)/|node_modules/prom-client/)' },
     },
     {
       name: 'only-the-libp2p-transport-imports-libp2p',
@@ -55,7 +69,7 @@ module.exports = {
       name: 'nobody-imports-the-public-list',
       severity: 'error',
       from: { path: '^src/' },
-      to: { path: '^src/(transports/libp2p/|testing/|metrics/|console/)?index\\.ts$' },
+      to: { path: '^src/(transports/libp2p/|testing/|metrics/|console/|http/)?index\\.ts$' },
     },
     {
       name: 'src-stands-alone',

@@ -8,6 +8,8 @@ const REAL = [
   'test/processes/**/*.test.ts',
   'test/examples/**/*.test.ts',
   'test/faults/**/*.test.ts',
+  'test/http/sockets/**/*.test.ts',
+  'test/http/browser/**/*.test.ts',
 ]
 
 export default defineConfig({

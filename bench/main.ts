@@ -5,7 +5,7 @@ import { cpus } from 'node:os'
  * `npm run bench` runs all of them, `npm run bench -- join memory` only those. Each checks its own results. The word `quick`
  * is passed on: `faults` then takes three minutes, not twelve.
  */
-const BENCHES = ['lookup', 'join', 'memory', 'cluster', 'faults']
+const BENCHES = ['lookup', 'join', 'memory', 'http', 'cluster', 'faults']
 
 const words = process.argv.slice(2)
 const chosen = words.filter((word) => word !== 'quick')

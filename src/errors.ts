@@ -31,6 +31,15 @@ export const ERROR_CODES = {
   ROLLCALL_CONSOLE_UNTRUSTED: 'The socket of a console, or its folder, is in the hands of other users.',
   ROLLCALL_CONSOLE_IN_USE: 'Another console answers at this path.',
   ROLLCALL_CONSOLE_ABSENT: 'No console answers at this path.',
+  ROLLCALL_HTTP_NOT_FOUND: 'HTTP: there is nothing at this path.',
+  ROLLCALL_HTTP_METHOD: 'HTTP: the path does not take this method.',
+  ROLLCALL_HTTP_UNAUTHORIZED: 'HTTP: a bearer token is missing or wrong.',
+  ROLLCALL_HTTP_FORBIDDEN: 'HTTP: the header Host, or what the token is for, does not allow it.',
+  ROLLCALL_HTTP_BODY: 'HTTP: the body is too long, of another type, or cannot be read.',
+  ROLLCALL_HTTP_RATE: 'HTTP: one address asked too often.',
+  ROLLCALL_HTTP_BUSY: 'HTTP: too many streams or registrations are open.',
+  ROLLCALL_HTTP_CONFLICT: 'HTTP: the id is that of another registration.',
+  ROLLCALL_HTTP_FAILED: 'HTTP: a fault of rollcall itself. Thrown as uncaught in its process.',
 } as const
 
 export type RollcallErrorCode = keyof typeof ERROR_CODES

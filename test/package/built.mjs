@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { createRegistry, Monitor, RollcallError } from 'rollcall'
 import { listSockets } from 'rollcall/console'
+import { serveHttp } from 'rollcall/http'
 import { libp2pTransport } from 'rollcall/libp2p'
 import { collectMetrics } from 'rollcall/metrics'
 import { cluster, simulate } from 'rollcall/testing'
@@ -14,6 +15,9 @@ const found = await b.waitFor('S', '~> 1.1', { timeoutMs: 10_000 })
 assert.equal(found.node, a.tracker.id)
 assert.throws(() => a.register({ name: 'S', version: '1' }), RollcallError)
 assert.equal(typeof collectMetrics(a).stop, 'function')
+const server = await serveHttp(a, { port: 0 })
+const response = await fetch(`${server.url}/v1/lookup/S?version=1.0.0`)
+assert.equal((await response.json()).service.version, '1.2.0')
 await Promise.all([a.close(), b.close()])
 
 await simulate({ seed: 1 }, async (net) => {

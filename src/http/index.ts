@@ -1,0 +1,6 @@
+export { httpHandler } from './handler.ts'
+export type { HttpHandler } from './handler.ts'
+export { HTTP_DEFAULTS, HTTP_SERVER_DEFAULTS } from './options.ts'
+export type { HttpOptions, HttpServerOptions } from './options.ts'
+export { serveHttp } from './server.ts'
+export type { HttpServer } from './server.ts'
