@@ -23,7 +23,8 @@ export const record = (
 
 const callOptions = { timeoutMs: ms, retry: record({ limit: count, afterMs: ms }) }
 const metadata: Schema = { type: 'object', additionalProperties: true }
-const gossip = record({ messages: count, bytes: count })
+const amount = record({ messages: count, bytes: count })
+const traffic = record({ sent: amount, received: amount })
 const sync = record({ begun: count, failed: count, frames: count })
 const head = record({ incarnation: count, version: count })
 export const state: Schema = oneOf('starting', 'ready', 'unready', 'draining')
@@ -143,13 +144,14 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
         head: orNull(head),
         claimed: head,
         behind: flag,
+        behindMs: ms,
         neighbour: flag,
         holdsOfUs: orNull(record({ head: orNull(head), agoMs: ms })),
         doubt: orNull(oneOf('unanswered', 'unreachable', 'flapping')),
         probes: orNull(record({ asked: count, unanswered: count, roundTripMs: orNull(ms) })),
       }),
     ),
-    gossip: record({ sent: gossip, received: gossip }),
+    traffic: record({ gossip: traffic, sync: traffic }),
     gaps: count,
     syncs: mapOf(sync),
     syncFailures: listOf(record({ peer: text, cause: text, code: text, message: text, agoMs: ms })),
@@ -159,6 +161,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     awareness: count,
     dials: listOf(record({ where: text, failures: count, nextInMs: orNull(ms), lastFailure: orNull(text) })),
     services: record({ offered: count, rejected: count, avoided: count }),
+    watches: record({ readers: count, snapshots: count, coalesced: count, lateMs: ms }),
     lookups: mapOf(count),
   }),
 }
