@@ -52,6 +52,10 @@ export class Offers {
     return this.#registrations.size
   }
 
+  list(): readonly RegistrationHandle[] {
+    return Object.freeze([...this.#registrations])
+  }
+
   /** Throws as `registry.register`; then nothing is registered. */
   register(spec: ServiceSpec, options: RegisterOptions): RegistrationHandle {
     checkKeys('The options', options, ['monitor', 'lease', 'health'])

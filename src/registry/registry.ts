@@ -226,6 +226,11 @@ export class Registry extends Emitter<RegistryEvents> {
     return this.#offers.register(spec, options)
   }
 
+  /** What this process offers now, in the order in which it was registered. */
+  registrations(): readonly RegistrationHandle[] {
+    return this.#offers.list()
+  }
+
   /**
    * Ends this process's part without a lost call: says at once that all it offers is `draining`, waits as
    * `registration.drain` does, takes it all away, reason `drained`, and closes. Go on serving until it resolves. Never

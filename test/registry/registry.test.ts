@@ -202,6 +202,21 @@ describe('register', () => {
   })
 })
 
+test('registrations: those of this process that have not ended, in their order', async () => {
+  const [a, b] = await pair()
+  const [first, second] = [a.register(S), a.register({ ...S, name: 'Mail' })]
+  const list = a.registrations()
+  expect(list).toEqual([first, second])
+  expect(list[0]).toBe(first)
+  expect(Object.isFrozen(list)).toBe(true)
+  expect(b.registrations()).toEqual([])
+  first.unregister()
+  expect(a.registrations()).toEqual([second])
+  expect(list).toHaveLength(2)
+  await a.close()
+  expect(a.registrations()).toEqual([])
+})
+
 describe('of other nodes', () => {
   test('a node that leaves takes its services along, reason left; the handles of the others stay', async () => {
     const [a, b] = await pair()
