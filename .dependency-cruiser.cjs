@@ -35,8 +35,10 @@ module.exports = {
     ]),
     only('console', [
       '^src/registry/(registry|types|watch-types)\\.ts$',
-      '^src/tracker/check\\.ts$',
-      '^(node:)?(fs/promises|fs|net|os|path|readline|repl|stream|string_decoder|util)$',
+      '^src/tracker/(check|system|types)\\.ts$',
+      '^src/metrics/collect\\.ts$',
+      '^node_modules/prom-client/',
+      '^(node:)?(events|fs/promises|fs|net|os|path|readline|repl|stream|string_decoder|util)$',
     ]),
     only('cli', ['^src/console/', '^(node:)?util$']),
     only('http', [

@@ -1,12 +1,8 @@
-import { connect } from 'node:net'
-import type { Socket } from 'node:net'
 import { StringDecoder } from 'node:string_decoder'
 import type { Readable, Writable } from 'node:stream'
-import type { RollcallError } from '../errors.ts'
-import { argumentError } from '../tracker/check.ts'
+import { connectTo } from './connect.ts'
 import { CONSOLE_KINDS, encodeMessage, MessageReader } from './message.ts'
 import type { ClientMessage, ConsoleMessage, Face, Size } from './message.ts'
-import { checkSocket, codeOf } from './socket-file.ts'
 
 export interface AttachOptions {
   /** Where keys come from. A terminal is put in raw mode meanwhile; without one all is plain text. */
@@ -35,7 +31,6 @@ const LOST: AttachEnd = { by: 'console', text: 'the process has ended' }
  * Rejects with `ROLLCALL_CONSOLE_PATH`, `ROLLCALL_CONSOLE_ABSENT` or `ROLLCALL_CONSOLE_UNTRUSTED`.
  */
 export async function attach(path: string, { input, output }: AttachOptions): Promise<AttachEnd> {
-  await checkSocket(path)
   const socket = await connectTo(path)
   const terminal = input.isTTY === true && output.isTTY === true
   const size = (): Size => ({
@@ -69,7 +64,7 @@ export async function attach(path: string, { input, output }: AttachOptions): Pr
       }
       for (const message of messages ?? []) {
         if (message.kind === 'output') output.write(message.text)
-        else end = { by: message.by, text: message.text }
+        else if (message.kind === 'bye') end = { by: message.by, text: message.text }
       }
     })
     socket.on('drain', drained)
@@ -88,21 +83,4 @@ export async function attach(path: string, { input, output }: AttachOptions): Pr
     input.on('data', typed).on('end', ended)
     output.on('resize', resized)
   })
-}
-
-const connectTo = (path: string): Promise<Socket> =>
-  new Promise((resolve, reject) => {
-    const socket = connect(path)
-    const failed = (error: Error): void => reject(refusal(path, error))
-    socket.once('error', failed)
-    socket.once('connect', () => {
-      socket.off('error', failed)
-      resolve(socket)
-    })
-  })
-
-function refusal(path: string, error: Error): RollcallError {
-  return codeOf(error) === 'EACCES'
-    ? argumentError('The path', path, 'must be open to this user', 'ROLLCALL_CONSOLE_UNTRUSTED')
-    : argumentError('The path', path, 'somebody must listen there', 'ROLLCALL_CONSOLE_ABSENT')
 }

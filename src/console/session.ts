@@ -1,20 +1,22 @@
+import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { clearLine, cursorTo } from 'node:readline'
 import { start } from 'node:repl'
 import type { REPLServer } from 'node:repl'
 import { PassThrough } from 'node:stream'
 import type { Registry } from '../registry/registry.ts'
+import { answerCall, failureOf } from './calls.ts'
 import { Commands } from './commands.ts'
 import { LineFeed } from './line-feed.ts'
-import { CLIENT_KINDS, encodeMessage, MessageReader } from './message.ts'
-import type { ClientMessage, ConsoleMessage, Face } from './message.ts'
+import { CLIENT_KINDS, encodeMessage, MessageReader, OTHER_PROTOCOL } from './message.ts'
+import type { Call, ClientMessage, ConsoleMessage, Face } from './message.ts'
 import { ScreenStream } from './screen.ts'
 import { printable } from './table.ts'
 
 /** What a client may leave unread before it is cut off: it has stopped reading, and memory is finite. In bytes. */
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024
 
-/** One client: a `repl` with variables of its own, on the registry of all. Ends with its socket. */
+/** One client: a `repl` with variables of its own, on the registry of all, or one call. Ends with its socket. */
 export class Session {
   readonly #socket: Socket
   readonly #registry: Registry
@@ -23,6 +25,8 @@ export class Session {
   #typed: PassThrough | LineFeed | undefined
   #screen: ScreenStream | undefined
   #commands: Commands | undefined
+  /** Aborted when who called is gone. */
+  #call: AbortController | undefined
   #over = false
 
   constructor(socket: Socket, registry: Registry) {
@@ -41,7 +45,7 @@ export class Session {
 
   #receive(chunk: Buffer): void {
     const messages = this.#reader.read(chunk)
-    if (messages === undefined) this.end('the client speaks another protocol')
+    if (messages === undefined) this.end(OTHER_PROTOCOL)
     for (const message of messages ?? []) this.#take(message)
   }
 
@@ -49,7 +53,10 @@ export class Session {
     if (this.#over) return
     switch (message.kind) {
       case 'hello':
-        this.#start(message)
+        if (!this.#begun) this.#start(message)
+        return
+      case 'call':
+        if (!this.#begun) void this.#answer(message)
         return
       case 'input':
         this.#typed?.write(message.text)
@@ -63,8 +70,25 @@ export class Session {
     }
   }
 
+  get #begun(): boolean {
+    return this.#repl !== undefined || this.#call !== undefined
+  }
+
+  /** Never further ahead of its reader than the socket holds. */
+  async #answer({ command, args }: Call): Promise<void> {
+    const { signal } = (this.#call = new AbortController())
+    try {
+      for await (const value of await answerCall(this.#registry, command, args, signal)) {
+        this.#send({ kind: 'item', value })
+        if (this.#socket.writableNeedDrain) await once(this.#socket, 'drain', { signal })
+      }
+      this.#leave({ kind: 'done' })
+    } catch (error) {
+      this.#leave(failureOf(error))
+    }
+  }
+
   #start(face: Face): void {
-    if (this.#repl !== undefined) return
     const screen = new ScreenStream(face, (text, shown) => {
       this.#send({ kind: 'output', text })
       shown()
@@ -132,6 +156,7 @@ export class Session {
 
   #finish(): void {
     this.#over = true
+    this.#call?.abort()
     this.#commands?.stop()
     this.#repl?.close()
   }

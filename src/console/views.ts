@@ -34,21 +34,30 @@ const EXPLANATION: Columns<Explanation> = {
   text: ({ text }) => text,
 }
 
+export const printServices = (instances: readonly Instance[], width: number): string =>
+  instances.length === 0 ? '(no services)' : printTable(instances, SERVICE, width)
+
+export const printNodes = (nodes: readonly Node[], width: number): string => printTable(nodes, NODE, width)
+
+export const printExplanations = (list: readonly Explanation[], width: number): string =>
+  list.length === 0 ? '(no instances)' : printTable(list, EXPLANATION, width)
+
+export const printAnswer = (answer: LookupAnswer, width: number): string =>
+  (answer.ok ? printTable([answer.service], SERVICE, width) : `(${answer.error})`) +
+  printMarks(answer.ok && answer.stale, answer.degraded)
+
 /** Instances as data that a console shows as a table of this width. */
 export const viewServices = (instances: readonly Instance[], width: number): readonly Instance[] =>
-  shownAs(instances, () => (instances.length === 0 ? '(no services)' : printTable(instances, SERVICE, width)))
+  shownAs(instances, () => printServices(instances, width))
 
 export const viewNodes = (nodes: readonly Node[], width: number): readonly Node[] =>
-  shownAs(nodes, () => printTable(nodes, NODE, width))
+  shownAs(nodes, () => printNodes(nodes, width))
 
 export const viewExplanations = (list: readonly Explanation[], width: number): readonly Explanation[] =>
-  shownAs(list, () => (list.length === 0 ? '(no instances)' : printTable(list, EXPLANATION, width)))
+  shownAs(list, () => printExplanations(list, width))
 
 export const viewAnswer = (answer: LookupAnswer, width: number): LookupAnswer =>
-  shownAs(answer, () => {
-    const marks = printMarks(answer.ok && answer.stale, answer.degraded)
-    return (answer.ok ? printTable([answer.service], SERVICE, width) : `(${answer.error})`) + marks
-  })
+  shownAs(answer, () => printAnswer(answer, width))
 
 export const viewDiagnostics = (diagnostics: RegistryDiagnostics): RegistryDiagnostics =>
   shownAs(diagnostics, () => inspect(diagnostics, { depth: null }))
@@ -68,5 +77,5 @@ const printMarks = (stale: boolean, degraded: boolean): string =>
 const MAX_TIME_MS = 8.64e15
 
 /** `2026-01-31 13:05:00Z`; nothing for a time that is not known. What peers send may be any number. */
-const printTime = (ms: number): string =>
+export const printTime = (ms: number): string =>
   ms > 0 && ms <= MAX_TIME_MS ? new Date(ms).toISOString().replace('T', ' ').replace(/\.\d+/, '') : ''

@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { CLIENT_KINDS, encodeMessage, MAX_LINE_LENGTH, MessageReader } from '../../src/console/message.ts'
-import type { ClientMessage } from '../../src/console/message.ts'
+import {
+  CLIENT_KINDS,
+  CONSOLE_KINDS,
+  encodeMessage,
+  MAX_LINE_LENGTH,
+  MessageReader,
+} from '../../src/console/message.ts'
+import type { ClientMessage, ConsoleMessage } from '../../src/console/message.ts'
 
 const reader = () => new MessageReader<ClientMessage>(CLIENT_KINDS)
 const size = { columns: fc.integer({ min: 1, max: 500 }), rows: fc.integer({ min: 1, max: 500 }) }
@@ -10,6 +16,13 @@ const messages = fc.array(
     fc.record({ kind: fc.constant('input' as const), text: fc.string({ unit: 'grapheme' }) }),
     fc.record({ kind: fc.constant('resize' as const), ...size }),
     fc.constant({ kind: 'end' as const }),
+    fc.record({
+      kind: fc.constant('call' as const),
+      command: fc.string(),
+      args: fc
+        .dictionary(fc.string(), fc.jsonValue())
+        .map((args) => JSON.parse(JSON.stringify(args)) as Record<string, unknown>),
+    }),
   ),
 )
 
@@ -43,9 +56,22 @@ describe('what is no message', () => {
     '{"kind":"resize","columns":0,"rows":1}',
     '{"kind":"resize","columns":1.5,"rows":1}',
     '{"kind":"resize","columns":80,"rows":null}',
+    '{"kind":"call","command":"nodes"}',
+    '{"kind":"call","command":1,"args":{}}',
+    '{"kind":"call","command":"nodes","args":[]}',
     '{"kind":"hello","terminal":1,"colours":true,"columns":80,"rows":24}',
   ])('%s', (line) => {
     expect(reader().read(Buffer.from(`${line}\n`))).toBeUndefined()
+  })
+
+  test.each([
+    '{"kind":"item"}',
+    '{"kind":"failure","code":"C"}',
+    '{"kind":"call","command":"nodes","args":{}}',
+  ])('from a console: %s', (line) => {
+    const from = new MessageReader<ConsoleMessage>(CONSOLE_KINDS)
+    expect(from.read(Buffer.from('{"kind":"item","value":null}\n'))).toEqual([{ kind: 'item', value: null }])
+    expect(from.read(Buffer.from(`${line}\n`))).toBeUndefined()
   })
 
   test('a line without an end', () => {

@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream'
 import { afterEach } from 'vitest'
 import { attach } from '../../src/console/attach.ts'
 import type { AttachEnd } from '../../src/console/attach.ts'
+import type { RegistryOptions } from '../../src/registry/options.ts'
 import { createRegistry } from '../../src/registry/registry.ts'
 import type { Registry } from '../../src/registry/registry.ts'
 import { MemoryNetwork } from '../../src/transports/memory/network.ts'
@@ -17,9 +18,9 @@ afterEach(async () => {
 })
 
 /** A node alone, called `billing-1`. */
-export async function startRegistry(): Promise<Registry> {
+export async function startRegistry(options: Partial<RegistryOptions> = {}): Promise<Registry> {
   const transport = memoryTransport(new MemoryNetwork(), { address: '/memory/a' })
-  const registry = await createRegistry({ transport, name: 'billing-1', flush: 'eager' })
+  const registry = await createRegistry({ transport, name: 'billing-1', flush: 'eager', ...options })
   undo.push(() => registry.close())
   return registry
 }

@@ -1,64 +1,11 @@
-import { execFileSync, spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
+import { execFileSync } from 'node:child_process'
 import { chown, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { makeFolder } from '../opened.ts'
-
-const children: ChildProcess[] = []
-
-afterEach(async () => {
-  for (const child of children.splice(0)) {
-    if (child.exitCode !== null || child.signalCode !== null) continue
-    const ended = once(child, 'exit')
-    child.kill('SIGKILL')
-    await ended
-  }
-})
-
-/** A process and what it has written. */
-interface Run {
-  readonly child: ChildProcess
-  readonly code: Promise<number | null>
-  readonly out: () => string
-  readonly errors: () => string
-  type(text: string): void
-}
-
-function start(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Run {
-  const child = spawn(command, args, { env: { ...process.env, ...env } })
-  children.push(child)
-  const text = { stdout: '', stderr: '' }
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name].setEncoding('utf8').on('data', (chunk: string) => (text[name] += chunk))
-  }
-  return {
-    child,
-    code: once(child, 'close').then(([code]) => code as number | null),
-    out: () => text.stdout,
-    errors: () => text.stderr,
-    type: (keys) => void child.stdin.write(keys),
-  }
-}
-
-const NODE = ['--import', 'tsx']
-const SERVER = fileURLToPath(new URL('../server.ts', import.meta.url))
-const COMMAND = [...NODE, 'src/cli/main.ts']
-
-const rollcall = (args: readonly string[], env?: NodeJS.ProcessEnv): Run =>
-  start(process.execPath, [...COMMAND, ...args], env)
-
-const PATIENCE = { timeout: 10_000 }
-
-async function serve(): Promise<Run & { readonly path: string }> {
-  const path = join(await makeFolder(), 'c.sock')
-  const server = start(process.execPath, [...NODE, SERVER, path])
-  await vi.waitFor(() => expect(server.out()).toBe('open\n'), PATIENCE)
-  return { ...server, path }
-}
+import { COMMAND, PATIENCE, rollcall, serve, start } from '../started.ts'
+import type { Run } from '../started.ts'
 
 describe('piped', () => {
   test('input is run, plain text is printed, and all ends with 0', async () => {
@@ -115,23 +62,6 @@ describe('which console', () => {
     const run = rollcall(['console', path])
     expect(await run.code).toBe(5)
     expect(run.errors()).toContain("must be this user's or root's")
-  })
-})
-
-describe('the command line', () => {
-  test('help fits a screen', async () => {
-    const run = rollcall(['--help'])
-    expect(await run.code).toBe(0)
-    const lines = run.out().split('\n')
-    expect(lines.length).toBeLessThanOrEqual(24)
-    for (const line of lines) expect(line.length).toBeLessThanOrEqual(80)
-    for (const code of [0, 1, 2, 3, 4, 5]) expect(run.out()).toMatch(new RegExp(`^  ${code}  `, 'm'))
-  })
-
-  test('what is not understood: 2', async () => {
-    const runs = [[], ['konsole'], ['console', 'a', 'b'], ['--hepl']].map((args) => rollcall(args))
-    expect(await Promise.all(runs.map(({ code }) => code))).toEqual([2, 2, 2, 2])
-    for (const run of runs) expect(run.errors()).toMatch(/^rollcall: .+; see rollcall --help\n$/)
   })
 })
 
