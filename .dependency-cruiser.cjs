@@ -40,7 +40,14 @@ module.exports = {
       '^node_modules/prom-client/',
       '^(node:)?(events|fs/promises|fs|net|os|path|readline|repl|stream|string_decoder|util)$',
     ]),
-    only('cli', ['^src/console/', '^(node:)?util$']),
+    only('cli', [
+      '^src/console/',
+      '^src/registry/(registry|types|watch-types)\\.ts$',
+      '^src/tracker/check\\.ts$',
+      '^src/version\\.ts$',
+      '^node_modules/commander/',
+      '^(node:)?events$',
+    ]),
     only('http', [
       '^src/registry/(drain|registration|registry|service|types|watch-types)\\.ts$',
       '^src/tracker/(check|monitor|ports|surface|system|types)\\.ts$',

@@ -5,6 +5,7 @@ const REAL = [
   'test/health/probes/**/*.test.ts',
   'test/transports/libp2p*.test.ts',
   'test/console/sockets/**/*.test.ts',
+  'test/cli/sockets/**/*.test.ts',
   'test/processes/**/*.test.ts',
   'test/examples/**/*.test.ts',
   'test/faults/**/*.test.ts',
