@@ -1,8 +1,6 @@
 import { CommanderError } from 'commander'
 import type { AttachOptions } from '../console/attach.ts'
 import { attach } from '../console/attach.ts'
-import { listSockets } from '../console/socket-file.ts'
-import { RollcallError } from '../errors.ts'
 import { ask } from './ask.ts'
 import { EXIT, exitOf } from './exit.ts'
 import type { Exit } from './exit.ts'
@@ -10,6 +8,7 @@ import { Misuse } from './misuse.ts'
 import { Printer } from './printer.ts'
 import type { PrinterStreams } from './printer.ts'
 import { buildProgram } from './program.ts'
+import { findSocket } from './socket.ts'
 
 /** What the command reads and writes. */
 export type Streams = AttachOptions & PrinterStreams
@@ -20,10 +19,10 @@ export async function run(args: readonly string[], streams: Streams): Promise<Ex
   let exit: Exit = EXIT.done
   const program = buildProgram({
     ask: async (question, path) => {
-      exit = await ask(path ?? (await onlySocket()), question, printer)
+      exit = await ask(path ?? (await findSocket()), question, printer)
     },
     attach: async (path) => {
-      exit = await sit(path ?? (await onlySocket()), streams, printer)
+      exit = await sit(path ?? (await findSocket()), streams, printer)
     },
   })
   for (const each of [program, ...program.commands]) {
@@ -53,18 +52,4 @@ async function sit(path: string, streams: Streams, printer: Printer): Promise<Ex
   streams.errors.write('\n')
   printer.remark(text)
   return EXIT.ended
-}
-
-/** The console to take when none is named. */
-async function onlySocket(): Promise<string> {
-  const sockets = await listSockets()
-  const [only] = sockets
-  if (only === undefined) {
-    throw new RollcallError(
-      'ROLLCALL_CONSOLE_ABSENT',
-      'There is no console; a process opens one with openConsole',
-    )
-  }
-  if (sockets.length > 1) throw new Misuse(`which of these?\n${sockets.join('\n')}`)
-  return only
 }

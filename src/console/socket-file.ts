@@ -121,8 +121,8 @@ async function clear(path: string): Promise<void> {
   await unlink(path)
 }
 
-/** Whether anybody listens there. In doubt, somebody does. */
-const answers = (path: string): Promise<boolean> =>
+/** Whether anybody listens at a socket. In doubt, somebody does. */
+export const answers = (path: string): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect(path)
     socket.once('connect', () => {

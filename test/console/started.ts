@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -58,4 +58,15 @@ export async function serve(env?: NodeJS.ProcessEnv): Promise<Run & { readonly p
   const server = start(process.execPath, [...NODE, SERVER, path], env)
   await vi.waitFor(() => expect(server.out()).toBe('open\n'), PATIENCE)
   return { ...server, path }
+}
+
+/** Why no terminal can be had here. Where everything must be tested that is a failure, not an excuse. */
+export function whyNoTerminal(): string | undefined {
+  if (process.env['CI'] === 'true') return undefined
+  try {
+    execFileSync('python3', ['-V'], { stdio: 'ignore' })
+    return undefined
+  } catch {
+    return "there is no python3 (Debian's package python3)"
+  }
 }

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { describe, expect, test, vi } from 'vitest'
 import { EXIT } from '../../../src/cli/exit.ts'
 import { makeFolder } from '../../console/opened.ts'
-import { COMMAND, PATIENCE, rollcall, serve } from '../../console/started.ts'
+import { COMMAND, PATIENCE, rollcall, serve, start, whyNoTerminal } from '../../console/started.ts'
 
 describe('Ctrl-C', () => {
   test('ends a watch well', async () => {
@@ -64,6 +64,25 @@ test('a reader that has seen enough, such as head, is no failure', async () => {
   } finally {
     clearInterval(writing)
   }
+})
+
+describe.skipIf(whyNoTerminal() !== undefined)('in a terminal', () => {
+  /** What a table looks like there, with this said of the environment. */
+  async function show(...env: readonly string[]): Promise<string> {
+    const { path } = await serve()
+    const command = [process.execPath, ...COMMAND, 'explain', 'Orders', '~> 2.0', '--socket', path]
+    const run = start('python3', ['test/console/terminal.py', 'env', ...env, ...command])
+    expect(await run.code).toBe(EXIT.done)
+    return run.out()
+  }
+
+  test('heads are bold', async () => {
+    expect(await show()).toMatch(/^\s*\S*\[1mreturned +reason +text\S*\[22m\r\nno /)
+  })
+
+  test('NO_COLOR: nothing but text', async () => {
+    expect(await show('NO_COLOR=1')).toMatch(/^\s*returned +reason +text\r\nno /)
+  })
 })
 
 test('metrics where prom-client is not installed: what is missing, in words', async () => {

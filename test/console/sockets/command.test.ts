@@ -1,10 +1,9 @@
-import { execFileSync } from 'node:child_process'
-import { chown, mkdir, writeFile } from 'node:fs/promises'
+import { chown, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test, vi } from 'vitest'
 import { makeFolder } from '../opened.ts'
-import { COMMAND, PATIENCE, rollcall, serve, start } from '../started.ts'
+import { COMMAND, PATIENCE, rollcall, serve, start, whyNoTerminal } from '../started.ts'
 import type { Run } from '../started.ts'
 
 describe('piped', () => {
@@ -46,16 +45,6 @@ describe('which console', () => {
     for (const run of runs) expect(run.errors()).toMatch(/^rollcall: .+\n$/)
   })
 
-  test('several to choose from are listed: 2', async () => {
-    const folder = await makeFolder()
-    await mkdir(join(folder, 'rollcall'), { mode: 0o700 })
-    const paths = ['1.sock', '2.sock'].map((name) => join(folder, 'rollcall', name))
-    for (const path of paths) await writeFile(path, '')
-    const run = rollcall(['console'], { XDG_RUNTIME_DIR: folder })
-    expect(await run.code).toBe(2)
-    expect(run.errors()).toBe(`rollcall: which of these?\n${paths.join('\n')}\n`)
-  })
-
   test.skipIf(process.getuid?.() !== 0)("another user's: 5", async () => {
     const { path } = await serve()
     await chown(path, 65_534, 65_534)
@@ -64,17 +53,6 @@ describe('which console', () => {
     expect(run.errors()).toContain("must be this user's or root's")
   })
 })
-
-/** Why no terminal can be had here. Where everything must be tested that is a failure, not an excuse. */
-function whyNoTerminal(): string | undefined {
-  if (process.env['CI'] === 'true') return undefined
-  try {
-    execFileSync('python3', ['-V'], { stdio: 'ignore' })
-    return undefined
-  } catch {
-    return "there is no python3 (Debian's package python3)"
-  }
-}
 
 describe.skipIf(whyNoTerminal() !== undefined)('in a terminal', () => {
   async function sit(path: string): Promise<Run> {
