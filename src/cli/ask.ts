@@ -60,10 +60,8 @@ async function follow(
     let left = count
     for await (const value of call(path, command, args, over.signal)) {
       if (printer.json) await printer.writeJson(value)
-      else
-        await printer.write(
-          `${command === 'watch' ? printSnapshot(value as Snapshot) : printEvent(value as LiveEvent, printer.colours)}\n`,
-        )
+      else if (command === 'watch') await printer.write(`${printSnapshot(value as Snapshot)}\n`)
+      else await printer.write(`${printEvent(value as LiveEvent, printer.colours)}\n`)
       left -= 1
       if (left <= 0) break
     }
@@ -87,11 +85,9 @@ const printDrained = (instances: readonly Instance[], width: number): string =>
   instances.length === 0 ? '(nothing to drain)' : printServices(instances, width)
 
 async function showAnswer(answer: LookupAnswer, printer: Printer): Promise<Exit> {
+  const doubt = answer.degraded ? ', and what is known may be old' : ''
   if (printer.json) await printer.writeJson(answer)
   else if (answer.ok) await printer.writeTable(printAnswer(answer, printer.width))
-  else
-    printer.remark(
-      `the lookup found nothing: ${answer.error}${answer.degraded ? ', and what is known may be old' : ''}`,
-    )
+  else printer.remark(`the lookup found nothing: ${answer.error}${doubt}`)
   return answer.ok ? EXIT.done : EXIT.nothing
 }

@@ -53,11 +53,13 @@ export class Printer {
   complain(error: unknown): void {
     const message = error instanceof Error ? error.message : String(error)
     const code = error instanceof RollcallError ? error.code : undefined
-    this.#streams.errors.write(
-      this.json
-        ? `${JSON.stringify({ error: { code: error instanceof Misuse ? 'ROLLCALL_INVALID_ARGUMENT' : code, message } })}\n`
-        : `rollcall: ${message.split('\n').map(printable).join('\n')}${code === undefined ? '' : ` (${code})`}\n`,
-    )
+    if (this.json) {
+      const told = { code: error instanceof Misuse ? 'ROLLCALL_INVALID_ARGUMENT' : code, message }
+      this.#streams.errors.write(`${JSON.stringify({ error: told })}\n`)
+    } else {
+      const lines = message.split('\n').map(printable).join('\n')
+      this.remark(code === undefined ? lines : `${lines} (${code})`)
+    }
   }
 
   /** Says something else there, for people. */
