@@ -42,11 +42,12 @@ module.exports = {
     ]),
     only('cli', [
       '^src/console/',
+      '^src/http/(options|server)\\.ts$',
+      '^src/(create|version)\\.ts$',
       '^src/registry/(registry|types|watch-types)\\.ts$',
-      '^src/tracker/check\\.ts$',
-      '^src/version\\.ts$',
+      '^src/tracker/(check|system)\\.ts$',
       '^node_modules/commander/',
-      '^(node:)?events$',
+      '^(node:)?(events|fs/promises)$',
     ]),
     only('http', [
       '^src/registry/(drain|registration|registry|service|types|watch-types)\\.ts$',

@@ -34,6 +34,7 @@ export const ERROR_CODES = {
   ROLLCALL_CONSOLE_PROTOCOL: 'What answers at this path is no console, or that of another version.',
   ROLLCALL_CONSOLE_ENDED: 'The process ended, or its console closed, before all had been said.',
   ROLLCALL_CONSOLE_FAILED: 'A command failed in the process that ran it, by a fault of its own.',
+  ROLLCALL_CONFIG_FILE: 'A file with options, a secret or a token cannot be read or understood.',
   ROLLCALL_METRICS_ABSENT: 'prom-client, which metrics need, is not installed where the process runs.',
   ROLLCALL_HTTP_NOT_FOUND: 'HTTP: there is nothing at this path.',
   ROLLCALL_HTTP_METHOD: 'HTTP: the path does not take this method.',

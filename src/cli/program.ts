@@ -1,5 +1,7 @@
 import { Command } from 'commander'
 import { LIBRARY_VERSION } from '../version.ts'
+import { addAgent } from './agent-command.ts'
+import type { AgentFlags } from './agent-config.ts'
 import type { Question } from './ask.ts'
 import { formatHelp } from './help.ts'
 import { addQuestions } from './questions.ts'
@@ -9,6 +11,7 @@ import type { Define } from './questions.ts'
 export interface Deeds {
   ask(question: Question, path: string | undefined): Promise<void>
   attach(path: string | undefined): Promise<void>
+  runAgent(flags: AgentFlags): Promise<void>
 }
 
 /** All that can be said on the command line. What it writes besides, and how it leaves, is its caller's. */
@@ -35,5 +38,6 @@ export function buildProgram(deeds: Deeds): Command {
     'leaves, and Ctrl-\\ does so even if the process hangs; the process goes on.',
     'Piped input is run line by line, and answered in plain text.',
   ).action((path: string | undefined) => deeds.attach(path))
+  addAgent(define, (flags) => deeds.runAgent(flags))
   return program
 }

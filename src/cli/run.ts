@@ -24,6 +24,15 @@ export async function run(args: readonly string[], streams: Streams): Promise<Ex
     attach: async (path) => {
       exit = await sit(path ?? (await findSocket()), streams, printer)
     },
+    runAgent: async (flags) => {
+      const { runAgent } = await import('./agent.ts')
+      try {
+        await runAgent(flags, printer, streams.errors)
+      } catch (error) {
+        printer.complain(error)
+        exit = EXIT.failed
+      }
+    },
   })
   for (const each of [program, ...program.commands]) {
     each.configureOutput({ writeOut: (text) => void streams.output.write(text), writeErr: () => undefined })

@@ -4,7 +4,18 @@ import { EXIT, EXIT_MEANINGS } from '../../src/cli/exit.ts'
 import { LIBRARY_VERSION } from '../../src/version.ts'
 import { came } from './ran.ts'
 
-const COMMANDS = ['services', 'nodes', 'lookup', 'explain', 'watch', 'events', 'drain', 'metrics', 'console']
+const COMMANDS = [
+  'services',
+  'nodes',
+  'lookup',
+  'explain',
+  'watch',
+  'events',
+  'drain',
+  'metrics',
+  'console',
+  'agent',
+]
 
 describe('help', () => {
   test.each([[], ...COMMANDS.map((command) => [command])].map((args) => [[...args, '--help']]))(
@@ -53,6 +64,15 @@ test('the README says the same of the exit codes, and of every command', async (
   expect(Object.fromEntries(codes)).toEqual(EXIT_MEANINGS)
   const commands = [...section.matchAll(/^\| `([a-z]+)\b.*?` +\|/gm)].map(([, command]) => command)
   expect(commands).toEqual(COMMANDS)
+})
+
+test('the README says the same of the flags of a node by itself', async () => {
+  const readme = await readFile('README.md', 'utf8')
+  const section = readme.split('## Sidecar')[1]?.split(/^## /m)[0] ?? ''
+  const { out } = await came(['agent', '--help'])
+  const inHelp = [...out.matchAll(/^ {2}(--[\w-]+)/gm)].map(([, flag]) => flag)
+  const inReadme = [...section.matchAll(/^\| `(--[\w-]+)`/gm)].map(([, flag]) => flag)
+  expect(inReadme).toEqual(inHelp)
 })
 
 test('--version is that of the package', async () => {

@@ -1,7 +1,9 @@
 // The built package as its users get it: by its own name, through its exports, without any loader.
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { createRegistry, Monitor, RollcallError } from 'rollcall'
-import { listSockets } from 'rollcall/console'
+import { openConsole } from 'rollcall/console'
 import { serveHttp } from 'rollcall/http'
 import { libp2pTransport } from 'rollcall/libp2p'
 import { collectMetrics } from 'rollcall/metrics'
@@ -18,11 +20,14 @@ assert.equal(typeof collectMetrics(a).stop, 'function')
 const server = await serveHttp(a, { port: 0 })
 const response = await fetch(`${server.url}/v1/lookup/S?version=1.0.0`)
 assert.equal((await response.json()).service.version, '1.2.0')
+const { path } = await openConsole(b)
+const command = ['dist/cli/main.js', 'lookup', 'S', '--json', '--socket', path]
+const { stdout } = await promisify(execFile)(process.execPath, command)
+assert.equal(JSON.parse(stdout).service.version, '1.2.0')
 await Promise.all([a.close(), b.close()])
 
 await simulate({ seed: 1 }, async (net) => {
   const nodes = await cluster(3, { net })
   assert.equal(nodes.length, 3)
 })
-assert.ok(Array.isArray(await listSockets()))
 console.log('the built package works')
