@@ -60,13 +60,17 @@ export async function serve(env?: NodeJS.ProcessEnv): Promise<Run & { readonly p
   return { ...server, path }
 }
 
-/** Why no terminal can be had here. Where everything must be tested that is a failure, not an excuse. */
-export function whyNoTerminal(): string | undefined {
-  if (process.env['CI'] === 'true') return undefined
+/**
+ * Whether this machine lacks a program, so that what needs it is not tried; says so. Where everything must be tested that is a
+ * failure, not an excuse.
+ */
+export function lacks(program: string, what: string): boolean {
+  if (process.env['CI'] === 'true') return false
   try {
-    execFileSync('python3', ['-V'], { stdio: 'ignore' })
-    return undefined
+    execFileSync(program, ['--version'], { stdio: 'ignore' })
+    return false
   } catch {
-    return "there is no python3 (Debian's package python3)"
+    process.stdout.write(`      ${what} here: there is no ${program} (Debian's package ${program})\n`)
+    return true
   }
 }

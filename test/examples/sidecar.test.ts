@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createRegistry, type Registry } from '../../src/index.ts'
 import { startSidecar, TOKEN } from '../cli/sidecar.ts'
-import { start } from '../console/started.ts'
+import { lacks, start } from '../console/started.ts'
 import type { Run } from '../console/started.ts'
 
 const LEASE_MS = 1_000
@@ -20,17 +20,22 @@ async function scene(): Promise<{ script: Run; registry: Registry; downs: string
   return { script, registry, downs }
 }
 
-test('a service in shell registers, renews, is looked up from Node, dies, and expires', async () => {
-  const { script, registry, downs } = await scene()
-  await new Promise((done) => setTimeout(done, 3 * LEASE_MS))
-  expect([registry.lookup('Clock').ok, downs]).toEqual([true, []])
-  script.child.kill('SIGKILL')
-  await vi.waitFor(() => expect(downs).toEqual(['Clock expired']), { timeout: 5 * LEASE_MS })
-  expect(registry.lookup('Clock')).toMatchObject({ ok: false, error: 'noservice' })
-  expect(script.errors()).toBe('')
-})
+const noCurl = lacks('curl', 'the service in shell is not run')
 
-test('told to stop, it says that it is gone', async () => {
+test.skipIf(noCurl)(
+  'a service in shell registers, renews, is looked up from Node, dies, and expires',
+  async () => {
+    const { script, registry, downs } = await scene()
+    await new Promise((done) => setTimeout(done, 3 * LEASE_MS))
+    expect([registry.lookup('Clock').ok, downs]).toEqual([true, []])
+    script.child.kill('SIGKILL')
+    await vi.waitFor(() => expect(downs).toEqual(['Clock expired']), { timeout: 5 * LEASE_MS })
+    expect(registry.lookup('Clock')).toMatchObject({ ok: false, error: 'noservice' })
+    expect(script.errors()).toBe('')
+  },
+)
+
+test.skipIf(noCurl)('told to stop, it says that it is gone', async () => {
   const { script, downs } = await scene()
   script.child.kill('SIGTERM')
   expect(await script.code).toBe(0)

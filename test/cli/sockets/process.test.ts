@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { describe, expect, test, vi } from 'vitest'
 import { EXIT } from '../../../src/cli/exit.ts'
 import { makeFolder } from '../../console/opened.ts'
-import { COMMAND, PATIENCE, rollcall, serve, start, whyNoTerminal } from '../../console/started.ts'
+import { COMMAND, PATIENCE, rollcall, serve, start, lacks } from '../../console/started.ts'
 
 describe('Ctrl-C', () => {
   test('ends a watch well', async () => {
@@ -66,7 +66,7 @@ test('a reader that has seen enough, such as head, is no failure', async () => {
   }
 })
 
-describe.skipIf(whyNoTerminal() !== undefined)('in a terminal', () => {
+describe.skipIf(lacks('python3', 'the command is not tried in a terminal'))('in a terminal', () => {
   /** What a table looks like there, with this said of the environment. */
   async function show(...env: readonly string[]): Promise<string> {
     const { path } = await serve()

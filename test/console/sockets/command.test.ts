@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test, vi } from 'vitest'
 import { makeFolder } from '../opened.ts'
-import { COMMAND, PATIENCE, rollcall, serve, start, whyNoTerminal } from '../started.ts'
+import { COMMAND, PATIENCE, rollcall, serve, start, lacks } from '../started.ts'
 import type { Run } from '../started.ts'
 
 describe('piped', () => {
@@ -54,7 +54,7 @@ describe('which console', () => {
   })
 })
 
-describe.skipIf(whyNoTerminal() !== undefined)('in a terminal', () => {
+describe.skipIf(lacks('python3', 'the command is not tried in a terminal'))('in a terminal', () => {
   async function sit(path: string): Promise<Run> {
     // Then says how it finds the terminal.
     const shell = ['sh', '-c', '"$@"; code=$?; stty -a; exit $code', 'sh']
