@@ -2,8 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { RollcallError } from '../errors.ts'
 import type { Registry } from '../registry/registry.ts'
 import { surfaceError } from '../tracker/surface.ts'
-import { send } from './answer.ts'
-import type { Answer } from './answer.ts'
 import { Auth } from './auth.ts'
 import { readBody } from './body.ts'
 import { documentRoutes } from './documents.ts'
@@ -20,6 +18,7 @@ import { Registrations } from './registrations.ts'
 import type { Route, Routes } from './route.ts'
 import { decodeParameter, Router } from './router.ts'
 import type { Match } from './router.ts'
+import { Sender } from './sender.ts'
 import { streamRoutes } from './stream-routes.ts'
 import { Streams } from './streams.ts'
 
@@ -41,6 +40,7 @@ export class Face {
   readonly #options: ResolvedHttpOptions
   readonly #auth: Auth
   readonly #rate: Rate
+  readonly #sender: Sender
   readonly #health: Health
   readonly #registrations: Registrations
   readonly #streams: Streams
@@ -52,6 +52,7 @@ export class Face {
     this.#options = options
     this.#auth = new Auth(options)
     this.#rate = new Rate(options.requestsPerSecond, options.clock)
+    this.#sender = new Sender(options.clock)
     this.#health = new Health(registry)
     this.#registrations = new Registrations(registry, options)
     this.#streams = new Streams(registry, options)
@@ -83,10 +84,10 @@ export class Face {
       const answer = this.#answer({ request, response, willRead }, match, target.search)
       if (answer instanceof Promise) {
         answer.then(
-          (later) => this.#send(request, response, later),
+          (later) => this.#sender.send(request, response, later),
           (error: unknown) => this.#fail(request, response, error),
         )
-      } else if (answer !== undefined) this.#send(request, response, answer)
+      } else if (answer !== undefined) this.#sender.send(request, response, answer)
     } catch (error) {
       this.#fail(request, response, error)
     }
@@ -134,14 +135,10 @@ export class Face {
     })
   }
 
-  #send(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
-    send(request, response, answer, this.#options.clock)
-  }
-
   /** Of a fault that is our own, the client is told no more than that there is one. */
   #fail(request: IncomingMessage, response: ServerResponse, error: unknown): void {
     if (!(error instanceof RollcallError)) surfaceError(error)
-    this.#send(request, response, problemOf(error))
+    this.#sender.send(request, response, problemOf(error))
   }
 }
 

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'v
 import { serveHttp } from '../../../src/http/index.ts'
 import type { HttpServer, HttpServerOptions } from '../../../src/http/index.ts'
 import type { Registry } from '../../../src/registry/registry.ts'
+import { Monitor } from '../../../src/tracker/monitor.ts'
 import { CountedClock } from '../counted-clock.ts'
 import { checkSchema } from '../contract.ts'
 import { Reader } from '../face.ts'
@@ -59,6 +60,12 @@ class Line {
 }
 
 const hasIPv6 = (): boolean => networkInterfaces()['lo']?.some(({ family }) => family === 'IPv6') === true
+
+/** Bytes, of all kinds. */
+const memoryHeld = (): number => {
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
 
 /** Lets what was sent arrive. */
 const pause = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 50))
@@ -340,6 +347,51 @@ describe('a body', () => {
     await line.over()
     await pause()
     expect(await (await fetch(`${url}/v1/registrations`)).json()).toEqual({ registrations: [] })
+  })
+})
+
+describe('clients that do not take their answers', () => {
+  /** Asks for some 6 MB, and reads none of it. */
+  const deaf = (port: number): Line => {
+    const line = new Line(port)
+    line.socket.pause()
+    line.say(GET)
+    return line
+  }
+
+  test('hold a bounded share of memory, for a bounded time, however many they are', async () => {
+    const clock = new CountedClock()
+    const { port, url } = await serve({ clock, maxConnections: 300 })
+    const monitor = new Monitor()
+    for (let n = 0; n < 400; n++) {
+      registry.register(
+        { name: `Big ${n}`, version: '1.0.0', metadata: { text: 'x'.repeat(15_000) } },
+        { monitor },
+      )
+    }
+    const before = memoryHeld()
+    const lines = Array.from({ length: 100 }, () => deaf(port))
+    const statusOf = async (path: string): Promise<number> => {
+      const response = await fetch(url + path)
+      await response.arrayBuffer()
+      return response.status
+    }
+    await expect.poll(() => statusOf('/v1/services'), { timeout: 10_000 }).toBe(503)
+    expect(await statusOf('/v1/lookup/Big%200')).toBe(200)
+    expect(memoryHeld() - before).toBeLessThan(200 * 1_048_576)
+    await clock.pass(30_000)
+    await expect.poll(() => statusOf('/v1/services')).toBe(200)
+    for (const line of lines) line.socket.resume()
+    await expect
+      .poll(() => lines.filter(({ isOver, statuses }) => !isOver && !statuses.includes(503)))
+      .toEqual([])
+    expect(lines.filter(({ isOver }) => isOver).length).toBeLessThan(40)
+    for (const line of lines) line.socket.destroy()
+    monitor.close()
+    // What was taken, or cut off, is counted no more.
+    for (let n = 0; n < 3; n++) expect(await statusOf('/v1/services')).toBe(200)
+    await server?.close()
+    expect(clock.pending).toBe(0)
   })
 })
 
