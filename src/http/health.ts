@@ -4,7 +4,7 @@ import type { Routes } from './route.ts'
 
 /**
  * Why a node should not be asked. `closed`: it is closed or closing. `joining`: it has met no other node yet, though it tries to reach
- * some, so that it knows of nobody's services but its own. `isolated`: it has lost sight of more than half of the nodes at once.
+ * some in vain, or has heard of some whose services are not here yet: it knows of nobody's but its own. `isolated`: it has lost sight of more than half of the nodes at once.
  */
 export type Unready = 'closed' | 'joining' | 'isolated'
 
@@ -25,7 +25,9 @@ export class Health {
     const { closed, tracker } = this.#registry
     if (closed) return 'closed'
     if (tracker.isolated) return 'isolated'
-    return !this.#met && this.#registry.diagnostics().dials.length > 0 ? 'joining' : undefined
+    if (this.#met) return undefined
+    const { dials, nodes } = this.#registry.diagnostics()
+    return dials.length > 0 || nodes.length > 0 ? 'joining' : undefined
   }
 
   close(): void {

@@ -35,6 +35,22 @@ test('one that has met nobody yet, and tries to, is not ready until it has', asy
   })
 })
 
+test('one that has heard of others, of whom it knows nothing yet, is not ready', async () => {
+  await simulate({ seed: 1, delayMs: [1_000, 1_000] }, async (net) => {
+    const b = await SimNode.start({ net, name: 'b', join: [], options: {} })
+    const metadata = { text: 'x'.repeat(15_000) }
+    for (let n = 0; n < 100; n++) b.registry.register({ name: `Big ${n}`, version: '1.0.0', metadata })
+    const a = await SimNode.start({ net, name: 'a', join: [simAddress('b')], options: {} })
+    const ask = handlerOf(a)
+    await net.until('it has heard of b', 20_000, () => a.registry.diagnostics().nodes.length > 0)
+    expect(a.registry.nodes()).toHaveLength(1)
+    expect(a.registry.diagnostics().dials).toEqual([])
+    expect(await ask('GET /readyz')).toMatchObject(unready('joining'))
+    await net.until('it has met b', 20_000, () => a.registry.nodes().length > 1)
+    expect(await ask('GET /readyz')).toMatchObject(READY)
+  })
+})
+
 test('one whose handler comes after the others have met, and gone, is ready', async () => {
   await simulate({ seed: 1 }, async (net) => {
     const [a, b] = (await cluster(2, { net })) as [SimNode, SimNode]
