@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { PIECE_BYTES } from './frame.ts'
 
-/** Heartbeats in a row that a reader may miss, because it takes nothing. */
-const MAX_MISSED = 2
+/** A reader that takes nothing, and so misses this many heartbeats in a row, is cut off. */
+const CUT_AT_MISSED = 2
 
 /** `no-transform` and the last one: proxies and middleware must not hold back what is written. */
 const HEADERS = {
@@ -54,14 +54,14 @@ export class EventStream {
     }
   }
 
-  /** Says that it lives, or cuts off a reader that has taken nothing since the beat before the last. */
+  /** Says that it lives; or cuts off a reader that was behind at the last beat, and has taken nothing since. */
   beat(): void {
     if (this.isOpen && !this.#response.writableNeedDrain) {
       this.#response.write(HEARTBEAT)
       return
     }
     this.#missed++
-    if (this.#missed >= MAX_MISSED) this.cut()
+    if (this.#missed >= CUT_AT_MISSED) this.cut()
   }
 
   /** Ends it after what has been written. */

@@ -10,7 +10,7 @@ import { EventStream } from './event-stream.ts'
 import { tellWatch } from './tell-watch.ts'
 
 export interface StreamsOptions {
-  /** Time between two heartbeats. A reader that takes nothing from one to the next but one is cut off. */
+  /** Time between two heartbeats. A reader that is behind at one, and takes nothing until the next, is cut off. */
   readonly heartbeatMs: number
   /** Bytes of events that are kept: for who comes back, and for slow readers, who are cut off when they are further behind. */
   readonly maxBufferBytes: number

@@ -7,6 +7,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { EventSource } from 'eventsource'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { Streams } from '../../../src/http/streams.ts'
@@ -255,5 +256,6 @@ test(
     expect(memory.at(-1)! - memory[0]!).toBeLessThan(5 * MIB)
     for (let beat = 0; beat < 2; beat++) clock.beat()
     expect(streams.size).toBe(2)
+    await vi.waitFor(async () => expect(await promisify(beside.getConnections.bind(beside))()).toBe(0))
   },
 )
