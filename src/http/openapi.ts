@@ -1,37 +1,7 @@
 import { LIBRARY_VERSION } from '../version.ts'
+import { answers, open, OPEN, path, query, read, refuses, tells, write } from './openapi-parts.ts'
 import { flag, listOf, oneOf, record, ref, SCHEMAS, state, text } from './openapi-schemas.ts'
-import type { OpenApi, Operation, Parameter, Response, Schema } from './openapi-types.ts'
-
-const answers = (description: string, schema: Schema): Response => ({
-  description,
-  content: { 'application/json': { schema } },
-})
-
-const tells = (description: string): Response => ({
-  description,
-  content: { 'text/event-stream': { schema: text } },
-})
-
-const refuses = (description: string, headers?: Response['headers']): Response => ({
-  description,
-  ...(headers && { headers }),
-  content: { 'application/problem+json': { schema: ref('Problem') } },
-})
-
-const query = (name: string, description: string, schema: Schema = text): Parameter => ({
-  name,
-  in: 'query',
-  description,
-  schema,
-})
-
-const path = (name: string, schema: Schema, description: string): Parameter => ({
-  name,
-  in: 'path',
-  required: true,
-  description,
-  schema,
-})
+import type { OpenApi } from './openapi-types.ts'
 
 const NAME = path('name', { ...text, minLength: 1 }, 'Of a service.')
 const ID = path(
@@ -84,71 +54,6 @@ const LAST_EVENT_ID = query(
   'lastEventId',
   'Goes on after this event. The header Last-Event-ID does too, and comes first.',
 )
-
-/** What every route may answer that is open to all, */
-const OPEN = {
-  '400': refuses('The query, the path or the body breaks a rule. The detail names the value and the rule.'),
-  '403': refuses('The header Host is not one of the names of this server, or the token does not allow it.'),
-  '429': refuses('This address asks too often.', {
-    'Retry-After': { description: 'Seconds.', schema: text },
-  }),
-  '500': refuses('A fault of rollcall itself.'),
-  '503': refuses('The node is closed or closing, or too much is open already.'),
-} as const
-
-/** and one that may need a token. */
-const GUARDED = {
-  ...OPEN,
-  '401': refuses('A token is missing or wrong.', {
-    'WWW-Authenticate': { description: 'Bearer.', schema: text },
-  }),
-} as const
-
-const TOKEN = [{ bearer: [] }]
-const MAYBE_TOKEN = [{}, { bearer: [] }]
-
-const read = (
-  operationId: string,
-  summary: string,
-  parameters: readonly Parameter[],
-  responses: Operation['responses'],
-): Operation => ({
-  operationId,
-  summary,
-  security: MAYBE_TOKEN,
-  parameters,
-  responses: { ...responses, ...GUARDED },
-})
-
-const write = (
-  operationId: string,
-  summary: string,
-  body: { readonly required: boolean; readonly name: string } | undefined,
-  responses: Operation['responses'],
-): Operation => ({
-  operationId,
-  summary,
-  security: TOKEN,
-  parameters: [ID],
-  ...(body && {
-    requestBody: { required: body.required, content: { 'application/json': { schema: ref(body.name) } } },
-  }),
-  responses: {
-    ...responses,
-    ...(body && {
-      '413': refuses('The body is too long.'),
-      '415': refuses('The body is not JSON in UTF-8, or it is encoded.'),
-    }),
-    ...GUARDED,
-  },
-})
-
-const open = (operationId: string, summary: string, responses: Operation['responses']): Operation => ({
-  operationId,
-  summary,
-  security: [],
-  responses,
-})
 
 const GONE = refuses('There is no registration of this id, or its lease has run out.')
 
@@ -258,6 +163,7 @@ export const OPENAPI: OpenApi = {
       put: write(
         'register',
         'Registers a service for as long as its lease, or changes it to exactly this and renews it.',
+        [ID],
         { required: true, name: 'RegistrationBody' },
         {
           '200': answers('It was there.', ref('Registration')),
@@ -265,7 +171,7 @@ export const OPENAPI: OpenApi = {
           '409': refuses('The id is that of a registration of another name or version.'),
         },
       ),
-      delete: write('unregister', 'Ends a registration.', undefined, {
+      delete: write('unregister', 'Ends a registration.', [ID], undefined, {
         '204': { description: 'It has ended.' },
         '404': GONE,
       }),
@@ -274,6 +180,7 @@ export const OPENAPI: OpenApi = {
       post: write(
         'renew',
         'Starts the lease anew, and says in which state the service is.',
+        [ID],
         { required: false, name: 'RenewalBody' },
         { '200': answers('Renewed.', ref('Registration')), '404': GONE },
       ),
@@ -282,6 +189,7 @@ export const OPENAPI: OpenApi = {
       post: write(
         'drain',
         'Tells everybody that no new work is to come, and ends the registration after graceMs.',
+        [ID],
         { required: false, name: 'DrainBody' },
         { '202': answers('It drains.', ref('Registration')), '404': GONE },
       ),
