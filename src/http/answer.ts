@@ -22,7 +22,9 @@ export const json = (value: unknown, status = 200): Answer => ({
   text: JSON.stringify(value),
 })
 
+/** Done, and there is nothing to say. */
 export const NOTHING: Answer = { status: 204, text: '' }
 
+/** Whether a body comes with a request. */
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0

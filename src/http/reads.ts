@@ -7,6 +7,7 @@ import { problem } from './problem.ts'
 import { optionsIn } from './query-string.ts'
 import type { Route, Routes } from './route.ts'
 
+/** Which instances may be answered at all. */
 export const FILTERS = [
   'node',
   'function',
