@@ -36,7 +36,7 @@ export class Sender {
       )
       return
     }
-    const isUnread = hasBody(request) && !request.complete && !request.readableEnded
+    const isUnread = hasBody(request) && !request.readableEnded
     response.writeHead(answer.status, {
       ...COMMON_HEADERS,
       ...(answer.type === undefined ? {} : { 'Content-Type': answer.type, 'Content-Length': bytes }),

@@ -305,10 +305,17 @@ describe('a drain', () => {
     })
   })
 
-  test.each([{ graceMs: -1 }, { settleMs: 'soon' }, { until: 1 }])('%o is refused', async (body) => {
+  test.each<[object, string]>([
+    [{ graceMs: -1 }, 'The option graceMs is -1: must be a number from 0 to'],
+    [{ settleMs: 'soon' }, 'The option settleMs is "soon": must be a number from 0 to'],
+    [{ until: 1 }, 'The body has an unknown field "until"'],
+    [[], 'The body is an array: must be an object'],
+  ])('%o is refused', async (body, detail) => {
     await withToken(async ({ ask, registry }) => {
       await put(ask, MAIL)
-      expect((await drain(ask, body)).status).toBe(400)
+      const reply = await drain(ask, body)
+      expect([reply.status, codeIn(reply)]).toEqual([400, 'ROLLCALL_INVALID_ARGUMENT'])
+      expect(detailIn(reply)).toContain(detail)
       expect(registry.lookup('Mail').ok).toBe(true)
     })
   })
