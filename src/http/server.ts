@@ -32,7 +32,8 @@ const CLOSE_GRACE_MS = 1_000
 /**
  * Answers for a registry over HTTP, by default to this machine alone. Resolves once it listens.
  *
- * Throws as `httpHandler`; rejects with `ROLLCALL_START_FAILED`, for example because the port is in use.
+ * Rejects as `httpHandler` throws, also when the registry closes meanwhile, and with `ROLLCALL_START_FAILED`, for example because the
+ * port is in use.
  */
 export async function serveHttp(registry: Registry, options: HttpServerOptions = {}): Promise<HttpServer> {
   const { listen, rest } = splitServerOptions(options)
@@ -51,7 +52,10 @@ export async function serveHttp(registry: Registry, options: HttpServerOptions =
     face.close()
     throw error
   }
-  return new ListeningServer({ registry, face, server, clock })
+  const listening = new ListeningServer({ registry, face, server, clock })
+  if (!registry.closed) return listening
+  await listening.close()
+  throw new RollcallError('ROLLCALL_CLOSED')
 }
 
 async function startListening(server: Server, { host, port }: ListenOptions): Promise<void> {

@@ -78,6 +78,14 @@ describe('a server', () => {
     await expect.poll(() => [clock.pending, events.isOver]).toEqual([0, true])
   })
 
+  test('does not outlive a registry that closes before it listens', async () => {
+    const serving = stage.serve()
+    const closing = stage.registry.close()
+    await expect(serving).rejects.toMatchObject({ code: 'ROLLCALL_CLOSED' })
+    await closing
+    await expect.poll(() => process.getActiveResourcesInfo()).not.toContain('TCPServerWrap')
+  })
+
   test('is refused a port that is in use, and leaves nothing behind', async () => {
     const { port } = await stage.serve()
     const count = (): number => stage.registry.tracker.listenerCount('close')
