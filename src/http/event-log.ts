@@ -82,10 +82,10 @@ export class EventLog {
     return this.#part
   }
 
-  /** Where the log is now: `open` for who begins, `reset` for who has missed something. */
-  mark(event: 'open' | 'reset'): Part {
+  /** Where the log is now: `begin` for who begins, `reset` for who has missed something. */
+  mark(event: 'begin' | 'reset'): Part {
     const id = { epoch: this.#epoch, number: this.#newest }
-    return { bytes: frame(event, id, event === 'open' ? id : {}), to: this.#newest }
+    return { bytes: frame(event, id, event === 'begin' ? id : {}), to: this.#newest }
   }
 
   /** The number of the last event that is forgotten. */

@@ -19,7 +19,7 @@ export class EventReader {
     this.#stream = stream
     const follows = last !== undefined && log.follows(last)
     this.#at = follows ? last.number : log.newest
-    if (!follows) this.#opening = log.mark(last === undefined ? 'open' : 'reset')
+    if (!follows) this.#opening = log.mark(last === undefined ? 'begin' : 'reset')
   }
 
   /** There may be something to tell. One that is being told still, and has fallen behind the log, is cut off. */

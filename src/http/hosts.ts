@@ -1,8 +1,13 @@
+import { isIPv6 } from 'node:net'
 import { print } from '../tracker/check.ts'
 import { Refusal } from './problem.ts'
 
-/** Names by which a server on a loopback address is called. */
-export const LOOPBACK_HOSTS = ['localhost', '127.0.0.1', '[::1]'] as const
+/** Names by which a server that listens there is called. Undefined, for any: others reach it, by whatever name they know. */
+export function namesAt(host: string): readonly string[] | undefined {
+  return isLoopback(host)
+    ? [...new Set(['localhost', '127.0.0.1', '[::1]', isIPv6(host) ? `[${host}]` : host])]
+    : undefined
+}
 
 /**
  * Throws `ROLLCALL_HTTP_FORBIDDEN` unless the `Host` of a request is one of these, on whatever port. A browser sends the name that
@@ -20,5 +25,5 @@ export function checkHost(host: string | undefined, hosts: readonly string[] | u
 }
 
 /** Whether only this machine reaches what listens there. */
-export const isLoopback = (host: string): boolean =>
+const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)

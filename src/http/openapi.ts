@@ -142,7 +142,7 @@ export const OPENAPI: OpenApi = {
     '/v1/events': {
       get: read('events', 'What happens, from now on.', [LAST_EVENT_ID], {
         '200': tells(
-          'Events of the registry and its tracker, by their names, with their payloads as data. The first is `open` for who begins, ' +
+          'Events of the registry and its tracker, by their names, with their payloads as data. The first is `begin` for who begins, ' +
             'and `reset` where the last id cannot be followed: then all may have changed.',
         ),
       }),

@@ -7,7 +7,7 @@ import type { Clock } from '../tracker/ports.ts'
 import { backgroundClock } from '../tracker/system.ts'
 import type { Face } from './face.ts'
 import { openFace } from './handler.ts'
-import { isLoopback, LOOPBACK_HOSTS } from './hosts.ts'
+import { namesAt } from './hosts.ts'
 import { splitServerOptions } from './options.ts'
 import type { HttpServerOptions, ListenOptions } from './options.ts'
 
@@ -37,7 +37,7 @@ const CLOSE_GRACE_MS = 1_000
  */
 export async function serveHttp(registry: Registry, options: HttpServerOptions = {}): Promise<HttpServer> {
   const { listen, rest } = splitServerOptions(options)
-  const { hosts = isLoopback(listen.host) ? LOOPBACK_HOSTS : undefined, clock = backgroundClock } = rest
+  const { hosts = namesAt(listen.host), clock = backgroundClock } = rest
   const face = openFace(registry, { ...rest, hosts })
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) =>
     face.handle(request, response, undefined),

@@ -72,7 +72,7 @@ export class Streams {
   }
 
   /**
-   * Answers with the events of the registry and its tracker, under their names. The first is `open` for who begins: what is read
+   * Answers with the events of the registry and its tracker, under their names. The first is `begin` for who begins: what is read
    * of the registry after it lacks nothing that was before it. It is `reset` where the last id cannot be followed, as is a later
    * one after which too much came at once.
    *

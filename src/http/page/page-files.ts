@@ -1527,7 +1527,7 @@ var connection = new Connection({
     refresher.poke();
   },
   event({ name, data }) {
-    if (name !== "open") {
+    if (name !== "begin") {
       const line = describeEvent(name, data);
       events.add(line, browserClock.wallNow());
       if (name === "service_stale") standIns.suspect(line.who);

@@ -66,10 +66,10 @@ describe('streams', () => {
     const { port } = await stage.serve()
     const watch = Reader.ask(port, '/v1/watch/Mail?version=1.0.0&state=any')
     const events = Reader.ask(port, '/v1/events')
-    await expect.poll(() => [...watch.names, ...events.names]).toEqual(['snapshot', 'open'])
+    await expect.poll(() => [...watch.names, ...events.names]).toEqual(['snapshot', 'begin'])
     stage.registry.register({ name: 'Mail', version: '1.0.0', state: 'starting' })
     stage.registry.register({ name: 'Mail', version: '2.0.0' })
-    await expect.poll(() => events.names).toEqual(['open', 'service_up', 'service_up'])
+    await expect.poll(() => events.names).toEqual(['begin', 'service_up', 'service_up'])
     await expect
       .poll(() => watch.data(-1))
       .toMatchObject({ instances: [{ version: '1.0.0', state: 'starting' }] })

@@ -47,7 +47,7 @@ describe('a server', () => {
     const idle = new Line(port)
     idle.say(GET)
     await idle.heard(/200 OK/)
-    await expect.poll(() => reader.names).toEqual(['open'])
+    await expect.poll(() => reader.names).toEqual(['begin'])
     await stage.registry.close()
     await idle.over()
     await expect.poll(() => reader.isOver).toBe(true)
@@ -72,7 +72,7 @@ describe('a server', () => {
     const headers = { authorization: 'Bearer t', 'content-type': 'application/json' }
     await fetch(`${url}/v1/registrations/mail`, { method: 'PUT', headers, body: BODY })
     await fetch(`${url}/v1/registrations/mail`, { method: 'PUT', body: 'x'.repeat(100_000) })
-    await expect.poll(() => events.names).toEqual(['open'])
+    await expect.poll(() => events.names).toEqual(['begin'])
     expect(clock.pending).toBeGreaterThan(0)
     await stage.server?.close()
     await expect.poll(() => [clock.pending, events.isOver]).toEqual([0, true])
@@ -134,7 +134,7 @@ test('C65: a process whose registry is closed ends by itself, its connections an
   onTestFinished(() => void child.kill())
   const [port] = (await once(child, 'message')) as [number]
   const events = Reader.ask(port, '/v1/events')
-  await expect.poll(() => events.names).toEqual(['open'])
+  await expect.poll(() => events.names).toEqual(['begin'])
   const headers = { authorization: 'Bearer t', 'content-type': 'application/json' }
   const put = await fetch(`http://127.0.0.1:${port}/v1/registrations/mail`, {
     method: 'PUT',
@@ -142,7 +142,7 @@ test('C65: a process whose registry is closed ends by itself, its connections an
     body: BODY,
   })
   expect(put.status).toBe(201)
-  await expect.poll(() => events.names).toEqual(['open', 'service_up'])
+  await expect.poll(() => events.names).toEqual(['begin', 'service_up'])
   child.send('close')
   const [{ closedAt }] = (await once(child, 'message')) as [{ closedAt: number }]
   const [code] = (await once(child, 'exit')) as [number]

@@ -79,10 +79,7 @@ function listen(
   closing.push(() => source.close())
   const told: MessageEvent[] = []
   for (const name of names) {
-    source.addEventListener(name, (event) => {
-      // Its own event `open` bears none.
-      if (event.data !== undefined) told.push(event)
-    })
+    source.addEventListener(name, (event) => told.push(event))
   }
   return { told, source }
 }
@@ -97,7 +94,7 @@ const weightsIn = (reader: Reader): (number | undefined)[] =>
 describe('an EventSource', () => {
   test('whose connection breaks again and again is told every event once, in order', async () => {
     const { registry, server, port } = await open()
-    const { told } = listen(`http://127.0.0.1:${port}/v1/events`, ['open', 'reset', 'service_up'])
+    const { told } = listen(`http://127.0.0.1:${port}/v1/events`, ['begin', 'reset', 'service_up'])
     await vi.waitFor(() => expect(told).toHaveLength(1))
     const registered: string[] = []
     const register = (): void => {
@@ -113,7 +110,7 @@ describe('an EventSource', () => {
       }
       await vi.waitFor(() => expect(told).toHaveLength(1 + registered.length), 5_000)
     }
-    expect(told.map(({ type }) => type)).toEqual(['open', ...registered.map(() => 'service_up')])
+    expect(told.map(({ type }) => type)).toEqual(['begin', ...registered.map(() => 'service_up')])
     const names = told
       .slice(1)
       .map(({ data }) => (JSON.parse(String(data)) as { instance: { name: string } }).instance.name)

@@ -48,7 +48,7 @@ const connection = new Connection({
     refresher.poke()
   },
   event({ name, data }) {
-    if (name !== 'open') {
+    if (name !== 'begin') {
       const line = describeEvent(name, data)
       events.add(line, browserClock.wallNow())
       if (name === 'service_stale') standIns.suspect(line.who)
