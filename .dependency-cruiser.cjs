@@ -34,7 +34,7 @@ module.exports = {
       '^(node:)?events$',
     ]),
     only('console', [
-      '^src/registry/(registry|types|watch-types)\\.ts$',
+      '^src/registry/(named-events|registry|types|watch-types)\\.ts$',
       '^src/tracker/(check|system|types)\\.ts$',
       '^src/metrics/collect\\.ts$',
       '^node_modules/prom-client/',
@@ -50,7 +50,7 @@ module.exports = {
       '^(node:)?(events|fs/promises)$',
     ]),
     only('http', [
-      '^src/registry/(drain|registration|registry|service|types|watch-types)\\.ts$',
+      '^src/registry/(drain|named-events|registration|registry|service|types|watch-types)\\.ts$',
       '^src/tracker/(check|monitor|ports|surface|system|types)\\.ts$',
       '^src/version\\.ts$',
       '^(node:)?(crypto|http|net)$',

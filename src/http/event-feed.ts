@@ -1,3 +1,4 @@
+import { onNamedEvents, type NamedEvent } from '../registry/named-events.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Clock, Timer } from '../tracker/ports.ts'
 import { systemRandom } from '../tracker/system.ts'
@@ -5,7 +6,25 @@ import type { EventId } from './event-id.ts'
 import { EventLog } from './event-log.ts'
 import { EventReader } from './event-reader.ts'
 import type { EventStream } from './event-stream.ts'
-import { onEvents } from './registry-events.ts'
+
+/** What others are told. What is wrong between this node and a peer is for its own operators. */
+const EVENTS: readonly NamedEvent[] = [
+  'service_up',
+  'service_down',
+  'service_changed',
+  'service_stale',
+  'degraded',
+  'restored',
+  'node_up',
+  'node_down',
+  'node_dead',
+  'node_purged',
+  'node_suspected',
+  'node_trusted',
+  'node_flapping',
+  'isolated',
+  'isolation_ended',
+]
 
 /** For how long events are gathered. No person sees it, and it spares every reader a write for each event of a burst. */
 const GATHER_MS = 10
@@ -22,7 +41,7 @@ export class EventFeed {
   constructor(registry: Registry, maxBytes: number, clock: Clock) {
     this.#clock = clock
     this.#log = new EventLog(newEpoch(), maxBytes)
-    this.#stop = onEvents(registry, (event, payload) => this.#heard(event, payload))
+    this.#stop = onNamedEvents(registry, EVENTS, (event, payload) => this.#heard(event, payload))
   }
 
   /** Tells a reader what comes, after the event that it saw last. */
