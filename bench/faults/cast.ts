@@ -36,6 +36,8 @@ export class Cast {
   readonly #stage: Stage
   #steady: Member | undefined
   #observers: Member[] = []
+  /** Providers that were ended. */
+  readonly #dismissed = new Set<string>()
   /** Providers that there were. */
   #victims = 0
 
@@ -94,8 +96,9 @@ export class Cast {
     }
   }
 
-  /** Ends a provider, and waits until nobody finds it. */
+  /** Ends a provider, and waits until nobody finds it. That it is down, who could not reach it learns only by the next dial. */
   async dismiss(victim: Member): Promise<void> {
+    this.#dismissed.add(victim.id)
     await victim.child.kill()
     await this.returned([this.steady])
   }
@@ -138,12 +141,12 @@ export class Cast {
    * down, and what lookups return changed these many times since all was forgotten.
    */
   checkOthers(victims: readonly Member[], changes: number): void {
+    const gone = new Set([...this.#dismissed, ...victims.map(({ id }) => id)])
     for (const { child } of this.#observers) {
       const sights = child.happenings.filter(({ kind }) => kind === 'returned')
       const harms = child.happenings.filter(
         ({ kind, node }) =>
-          (kind.endsWith('_down') && !victims.some(({ id }) => id === node)) ||
-          ['isolated', 'error'].includes(kind),
+          (kind.endsWith('_down') && !gone.has(node ?? '')) || ['isolated', 'error'].includes(kind),
       )
       const isSteady = sights.every(({ text }) => text?.split(' ').includes(this.steady.id))
       if (isSteady && harms.length === 0 && sights.length === 1 + changes) continue
