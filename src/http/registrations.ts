@@ -2,7 +2,7 @@ import { RollcallError } from '../errors.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { DrainOptions } from '../registry/drain.ts'
 import type { RegistrationHandle } from '../registry/registration.ts'
-import { defineService } from '../registry/service.ts'
+import { defineService, PATCH_FIELDS } from '../registry/service.ts'
 import type { Instance, ServicePatch, ServiceSpec } from '../registry/types.ts'
 import { argumentError, checkKeys } from '../tracker/check.ts'
 import { Monitor } from '../tracker/monitor.ts'
@@ -32,19 +32,6 @@ interface Held {
 
 /** Shorter would die of one slow request; what is longer is no lease. */
 const LEASE_MS = { min: 1_000, max: 86_400_000 } as const
-
-const CHANGEABLE = [
-  'address',
-  'functions',
-  'timeoutMs',
-  'retry',
-  'metadata',
-  'zone',
-  'weight',
-  'state',
-  'reason',
-  'capabilities',
-] as const satisfies readonly (keyof ServicePatch)[]
 
 /** Services that are kept alive from outside, each under an id that its client chose, for as long as its lease is renewed. */
 export class Registrations {
@@ -163,7 +150,7 @@ export class Registrations {
 
 /** Changes to exactly this: what it leaves out goes back to its default. */
 const patchOf = (spec: ServiceSpec): ServicePatch =>
-  Object.fromEntries(CHANGEABLE.map((field) => [field, spec[field]]))
+  Object.fromEntries(PATCH_FIELDS.map((field) => [field, spec[field]]))
 
 const viewOf = (id: string, { leaseMs, handle }: Held): RegistrationView => ({
   id,
@@ -177,7 +164,7 @@ function checkId(id: string): void {
 }
 
 function readPut(body: unknown): { readonly leaseMs: number; readonly spec: ServiceSpec } {
-  checkKeys('The body', body, ['name', 'version', ...CHANGEABLE, 'leaseMs'])
+  checkKeys('The body', body, ['name', 'version', ...PATCH_FIELDS, 'leaseMs'])
   const { leaseMs, ...spec } = body as ServiceSpec & { readonly leaseMs: unknown }
   if (typeof leaseMs === 'number' && leaseMs >= LEASE_MS.min && leaseMs <= LEASE_MS.max)
     return { leaseMs, spec }

@@ -24,7 +24,8 @@ export const SERVICE_DEFAULTS = {
   state: 'ready' as InstanceState,
 } as const
 
-const PATCH_FIELDS = [
+/** What may change of a service. */
+export const PATCH_FIELDS = [
   'address',
   'functions',
   'timeoutMs',

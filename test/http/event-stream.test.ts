@@ -1,7 +1,8 @@
 import { createServer } from 'node:http'
 import { expect, test, vi } from 'vitest'
 import { EventStream } from '../../src/http/event-stream.ts'
-import { Reader, settle, until } from './face.ts'
+import { Reader, until } from './face.ts'
+import { settle } from '../settle.ts'
 
 /** A stream, and its reader. */
 async function streamed(): Promise<[EventStream, Reader]> {

@@ -168,8 +168,3 @@ export async function until(holds: () => boolean): Promise<void> {
   }
   throw new Error(`never came true: ${holds.toString()}`)
 }
-
-/** Lets all that is on its way arrive. */
-export async function settle(): Promise<void> {
-  for (let turn = 0; turn < 30; turn++) await new Promise(setImmediate)
-}

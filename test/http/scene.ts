@@ -6,7 +6,7 @@ import { createRegistry } from '../../src/registry/registry.ts'
 import type { Registry } from '../../src/registry/registry.ts'
 import { MemoryNetwork } from '../../src/transports/memory/network.ts'
 import { memoryTransport } from '../../src/transports/memory/transport.ts'
-import { CountedClock } from './counted-clock.ts'
+import { CountedClock } from '../counted-clock.ts'
 import { Reader, serverOf } from './face.ts'
 import type { Asked } from './face.ts'
 

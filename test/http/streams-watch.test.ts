@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import type { Snapshot } from '../../src/registry/watch-types.ts'
-import { settle, until } from './face.ts'
+import { until } from './face.ts'
+import { settle } from '../settle.ts'
 import type { Reader } from './face.ts'
 import { GATHER_MS, HEARTBEAT_MS, Scene } from './scene.ts'
 

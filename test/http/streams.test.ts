@@ -2,8 +2,9 @@ import { createServer } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { Streams } from '../../src/http/streams.ts'
 import { heapUsed } from '../cluster/memory.ts'
-import { CountedClock } from './counted-clock.ts'
-import { connectTo, Reader, settle, until } from './face.ts'
+import { CountedClock } from '../counted-clock.ts'
+import { connectTo, Reader, until } from './face.ts'
+import { settle } from '../settle.ts'
 import { alone, HEARTBEAT_MS, listenersOf, Scene } from './scene.ts'
 
 const PATHS = ['/v1/events', '/v1/watch/s']

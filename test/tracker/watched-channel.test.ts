@@ -1,37 +1,10 @@
 import { expect, test } from 'vitest'
 import { VirtualClock } from '../../src/testing/index.ts'
+import { CountedClock } from '../counted-clock.ts'
 import { sleep } from '../../src/tracker/sleep.ts'
-import type { Channel, Clock } from '../../src/tracker/ports.ts'
+import type { Channel } from '../../src/tracker/ports.ts'
 import { TrafficTally } from '../../src/tracker/traffic-tally.ts'
 import { WatchedChannel } from '../../src/tracker/watched-channel.ts'
-
-/** Counts timers that are set and neither run nor cancelled. */
-function counted(clock: VirtualClock) {
-  let pending = 0
-  const counting: Clock = {
-    now: () => clock.now(),
-    wallNow: () => clock.wallNow(),
-    setTimer: (callback, ms) => {
-      let isPending = true
-      const end = (): void => {
-        if (isPending) pending--
-        isPending = false
-      }
-      pending++
-      const timer = clock.setTimer(() => {
-        end()
-        callback()
-      }, ms)
-      return {
-        cancel: () => {
-          end()
-          timer.cancel()
-        },
-      }
-    },
-  }
-  return { clock: counting, pending: () => pending }
-}
 
 /** A channel whose sends resolve when told. */
 function stub() {
@@ -86,32 +59,32 @@ test('tells once when it has stood still for a while', async () => {
 test.each(['stop', 'abort'] as const)(
   'C65: after %s no timer is left, also when a send resolves later',
   async (how) => {
-    const { clock, pending } = counted(new VirtualClock())
+    const clock = new CountedClock()
     const { channel, sends, aborts } = stub()
     const controller = new AbortController()
     const watched = new WatchedChannel(channel, clock, 1_000, controller.signal, new TrafficTally())
     watched.onStill(500, () => undefined)
-    expect(pending()).toBe(2)
+    expect(clock.pending).toBe(2)
     const sending = watched.send(new Uint8Array(1))
     if (how === 'stop') watched.stop()
     else controller.abort(new Error('closing'))
-    expect(pending()).toBe(0)
+    expect(clock.pending).toBe(0)
     sends[0]?.()
     await sending
     watched.onStill(500, () => undefined)
-    expect(pending()).toBe(0)
+    expect(clock.pending).toBe(0)
     expect(aborts).toHaveLength(how === 'abort' ? 1 : 0)
   },
 )
 
 test('C65: a sleep that is aborted rejects with the reason and leaves no timer', async () => {
-  const { clock, pending } = counted(new VirtualClock())
+  const clock = new CountedClock()
   const controller = new AbortController()
   const sleeping = sleep(clock, 1_000, controller.signal)
   controller.abort(new Error('closing'))
   await expect(sleeping).rejects.toThrow('closing')
   await expect(sleep(clock, 0, controller.signal)).rejects.toThrow('closing')
-  expect(pending()).toBe(0)
+  expect(clock.pending).toBe(0)
 })
 
 test('a sleep resolves in time, and lets go of its signal', async () => {

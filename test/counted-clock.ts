@@ -1,6 +1,6 @@
-import { VirtualClock } from '../../src/testing/virtual-clock.ts'
-import type { Clock, Timer } from '../../src/tracker/ports.ts'
-import { settle } from './face.ts'
+import { VirtualClock } from '../src/testing/virtual-clock.ts'
+import type { Clock, Timer } from '../src/tracker/ports.ts'
+import { settle } from './settle.ts'
 
 /** A virtual clock that knows how many timers are pending. */
 export class CountedClock implements Clock {
