@@ -60,6 +60,7 @@ export function read(registry: Registry, happenings: Happenings, serviceLabels: 
     node_doubts_total: by('doubt', doubts),
     name_conflicts_total: one(happenings.nameConflicts),
     problems_total: by('code', happenings.problems),
+    beats_total: one(diagnostics.self.beat),
     gossip_messages_total: byDirection(traffic.gossip, 'messages'),
     gossip_bytes_total: byDirection(traffic.gossip, 'bytes'),
     sync_messages_total: byDirection(traffic.sync, 'messages'),

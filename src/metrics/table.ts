@@ -90,6 +90,7 @@ export const METRICS = {
     help: 'Problems with peers, seeds or the state file.',
     labels: ['code'],
   },
+  beats_total: { type: 'counter', help: 'Beats that this node has published.', labels: [] },
   gossip_messages_total: {
     type: 'counter',
     help: 'Messages of the gossip topic: beats and hints.',

@@ -51,7 +51,8 @@ test('of late ticks the worst counts, in seconds', async () => {
 })
 
 test('single figures, each of its own field', async () => {
-  const readings = await readingsOf(() => ({
+  const readings = await readingsOf(({ self }) => ({
+    self: { ...self, beat: 30 },
     awareness: 3,
     traffic: {
       gossip: { sent: { messages: 11, bytes: 12 }, received: { messages: 13, bytes: 14 } },
@@ -69,6 +70,7 @@ test('single figures, each of its own field', async () => {
     ],
   }))
   expect(valuesOf(readings, 'awareness')).toEqual({ '': 3 })
+  expect(valuesOf(readings, 'beats_total')).toEqual({ '': 30 })
   expect(valuesOf(readings, 'gossip_messages_total')).toEqual({ sent: 11, received: 13 })
   expect(valuesOf(readings, 'gossip_bytes_total')).toEqual({ sent: 12, received: 14 })
   expect(valuesOf(readings, 'sync_messages_total')).toEqual({ sent: 22, received: 24 })
