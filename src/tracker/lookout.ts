@@ -36,8 +36,8 @@ export class Lookout {
   readonly #looks = new Map<NodeId, number>()
   /** Nodes whose connection is gone. */
   readonly #lost = new Set<NodeId>()
-  /** Nodes that are being looked for, until they are found or down. */
-  readonly #sought = new Set<NodeId>()
+  /** The searches for nodes, until they are found or down. */
+  readonly #searches = new Map<NodeId, symbol>()
   readonly #timers = new Set<Timer>()
   #looking = 0
   #closed = false
@@ -62,6 +62,8 @@ export class Lookout {
 
   connected(node: NodeId): void {
     this.#lost.delete(node)
+    // What waits to dial it again would not begin at once when it is lost again.
+    this.#searches.delete(node)
   }
 
   disconnected(node: NodeId): void {
@@ -70,20 +72,25 @@ export class Lookout {
 
   /** A node's connection is gone, and a new one is neither refused nor made. */
   unreachable(node: NodeId): void {
-    if (!this.#lost.has(node) || this.#sought.has(node)) return
-    void this.#ask(node).then((isFound) => {
+    if (!this.#lost.has(node) || this.#searches.has(node)) return
+    // It was there until now, so what it answered before says nothing.
+    void this.#ask(node, this.#now).then((isFound) => {
       if (!isFound) void this.#seek(node)
     })
   }
 
-  /** We have evidence of our own that a node is dead or hangs: tells those who are not connected to it. */
-  hint(node: NodeId): void {
+  /**
+   * We have evidence of our own that a node is dead or hangs: tells those who are not connected to it.
+   *
+   * @param since - a hint that was given after it will do
+   */
+  hint(node: NodeId, since = this.#now - LOOK_INTERVAL_MS): void {
     const incarnation = this.#membership.get(node)?.pulse.incarnation
     const { transport, random } = this.#options
     if (incarnation === undefined) return
     const hint = { node, incarnation }
     void this.#after(HINT_DELAY_MS * random.next()).then(() => {
-      if (this.#now - (this.#hints.get(keyOf(hint)) ?? -Infinity) < LOOK_INTERVAL_MS) return
+      if ((this.#hints.get(keyOf(hint)) ?? -Infinity) > since) return
       this.#remember(hint)
       const message = encodeHint(hint)
       this.#tally.send(message)
@@ -121,14 +128,16 @@ export class Lookout {
 
   /** Looks for a node, less and less often, until it is found or down. */
   async #seek(node: NodeId): Promise<void> {
-    if (this.#sought.has(node)) return
-    this.#sought.add(node)
+    if (this.#searches.has(node)) return
+    const search = Symbol(node)
+    this.#searches.set(node, search)
     const { probePeriodMs, random } = this.#options
-    for (let periods = 1; this.#isMissing(node); periods = Math.min(2 * periods, MOST_PERIODS)) {
+    const isOn = (): boolean => this.#searches.get(node) === search && this.#isMissing(node)
+    for (let periods = 1; isOn(); periods = Math.min(2 * periods, MOST_PERIODS)) {
       await this.#after(probePeriodMs * periods * (0.75 + 0.25 * random.next()))
-      if (await this.#look(node)) break
+      if (!isOn() || (await this.#look(node))) break
     }
-    this.#sought.delete(node)
+    if (this.#searches.get(node) === search) this.#searches.delete(node)
   }
 
   /** Dials it. Returns true when it was found, dead or alive. */
@@ -142,12 +151,12 @@ export class Lookout {
   }
 
   /** Asks a few others, and the node itself by a hint; it is suspect when none answers. Returns true when it is found. */
-  async #ask(node: NodeId): Promise<boolean> {
+  async #ask(node: NodeId, hintSince?: number): Promise<boolean> {
     const { probeTimeoutMs } = this.#options
     const askedAt = this.#now
     const isKnown = await this.#prober.consult(node)
     if (!isKnown) {
-      this.hint(node)
+      this.hint(node, hintSince)
       await this.#after(HINT_DELAY_MS + probeTimeoutMs)
     }
     const member = this.#membership.get(node)

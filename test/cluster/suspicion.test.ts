@@ -73,6 +73,41 @@ describe('a provider that hangs, with its connections open', () => {
     })
   })
 
+  test('soon after it answered a hint, is suspected as soon as ever', async () => {
+    await onSeeds(20, { dialTimeoutMs: 1_000 }, async (net) => {
+      const [a, b, c, d] = (await cluster(4, { net })) as Four
+      await net.run(30_000)
+      const { incarnation } = d.tracker.nodes()[0]!
+      await b.transport.publish(encodeHint({ node: d.id, incarnation }))
+      await net.run(50 * net.seed)
+      d.stall(20_000)
+      a.transport.sever(d.id)
+      for (const node of [a, b, c]) {
+        await net.until('it is suspected', 4_000, () => infoOf(node, d)?.suspect !== undefined, 10)
+      }
+    })
+  })
+
+  test('soon after it was looked for and found, is suspected as soon as ever', async () => {
+    await onSeeds(20, { dialTimeoutMs: 1_000 }, async (net) => {
+      const [a, b, c, d] = (await cluster(4, { net })) as Four
+      await net.run(30_000)
+      // Long enough for others to look for it at the longest intervals.
+      net.isolate(d)
+      await net.run(25_000)
+      net.heal()
+      const trustAndLink = () =>
+        [a, b, c].every((node) => infoOf(node, d)?.suspect === undefined && isNeighbourOf(node, d))
+      await net.until('it is back', 5_000, trustAndLink, 10)
+      await net.run(50 * net.seed)
+      d.stall(20_000)
+      a.transport.sever(d.id)
+      for (const node of [a, b, c]) {
+        await net.until('it is suspected', 4_000, () => infoOf(node, d)?.suspect !== undefined, 10)
+      }
+    })
+  })
+
   test('goes on, and is not suspected anew for what it left unanswered before', async () => {
     const options = { broadcastPeriodMs: 100, downPeriodMs: 800, probePeriodMs: 200, probeTimeoutMs: 200 }
     await onSeeds(60, {}, async (net) => {
