@@ -1,11 +1,12 @@
 """Runs a command in a terminal of its own: what comes on stdin is typed, and what it shows goes to stdout.
 
-A line `\\x00resize COLUMNS ROWS` on stdin resizes the terminal. Ends with the command's exit code.
+`\\x00resize COLUMNS ROWS\\x00` on stdin resizes the terminal. Ends with the command's exit code.
 """
 
 import fcntl
 import os
 import pty
+import re
 import select
 import struct
 import sys
@@ -43,10 +44,12 @@ while True:
         typed = os.read(0, 65536)
         if not typed:
             sources.remove(0)
-        elif typed.startswith(b"\0resize "):
-            columns, rows = typed.split()[1:3]
-            resize(terminal, int(columns), int(rows))
-        else:
-            os.write(terminal, typed)
+        # What was written at different times may come in one piece.
+        for part in re.split(rb"(\0resize \d+ \d+\0)", typed):
+            if part.startswith(b"\0resize "):
+                columns, rows = part.strip(b"\0").split()[1:]
+                resize(terminal, int(columns), int(rows))
+            else:
+                os.write(terminal, part)
 _, status = os.waitpid(child, 0)
 sys.exit(os.waitstatus_to_exitcode(status))

@@ -23,6 +23,12 @@ const put = (url: string, id: string, spec: object): Promise<Response> =>
     body: JSON.stringify({ leaseMs: 60_000, ...spec }),
   })
 
+async function stateOf(url: string, name: string): Promise<unknown> {
+  const answer = await fetch(`${url}/v1/services/${name}?state=any`)
+  const { instances } = (await answer.json()) as { readonly instances: readonly { readonly state: string }[] }
+  return instances[0]?.state
+}
+
 test('ready: one line, with id, addresses, url and console, all of which answer', async () => {
   const path = join(await makeFolder(), 'c.sock')
   const { ready } = await startSidecar(['--name', 'side', '--zone', 'a', '--console', path])
@@ -115,7 +121,7 @@ describe('signals', () => {
     const ended = once(child, 'exit')
     const since = performance.now()
     child.kill('SIGTERM')
-    await new Promise((done) => setTimeout(done, 200))
+    await vi.waitFor(async () => expect(await stateOf(ready.url, 'Mail')).toBe('draining'))
     child.kill('SIGTERM')
     expect(await ended).toEqual([null, 'SIGTERM'])
     expect(performance.now() - since).toBeLessThan(900)

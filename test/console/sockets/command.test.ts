@@ -115,10 +115,15 @@ describe.skipIf(lacks('python3', 'the command is not tried in a terminal'))('in 
       )
     run.type('services()\r')
     await vi.waitFor(() => expect(width()).toBe(100), PATIENCE)
-    run.type('\0resize 140 30')
-    await new Promise((done) => setTimeout(done, 300))
-    run.type('services()\r')
-    await vi.waitFor(() => expect(width()).toBe(140), PATIENCE)
+    run.type('\0resize 140 30\0')
+    // Asked again and again, since nothing says when the console has heard of it.
+    await vi.waitFor(
+      () => {
+        run.type('services()\r')
+        expect(width()).toBe(140)
+      },
+      { ...PATIENCE, interval: 100 },
+    )
   })
 
   test('the process is killed: a clear line, 3, and the terminal as it was', async () => {

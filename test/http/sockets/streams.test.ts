@@ -161,7 +161,6 @@ test('C61: a reader that stands still for 10,000 states is then told few of them
     handle.update({ weight })
     if (weight % 10 === 0) await new Promise(setImmediate)
   }
-  await sleep(50)
   reader.resume()
   await vi.waitFor(() => expect(weightsIn(reader).at(-1)).toBe(10_000), 5_000)
   // What the system holds of one connection, up to some MB.
